@@ -13,6 +13,28 @@ from kompono.interruption import Listener, listening
 from kompono.notice import tell
 
 LONG = 3600.0  # s: what takes longer is told to everybody, on a terminal or not
+LOOK = 1.0  # s of wall time over which speed is measured
+
+
+class _Pace:
+    """How long the rest will take [s], as the quicker of two seconds says that follow each other: compilation, the
+    first events and a crowd of them say nothing of it.
+    """
+
+    def __init__(self) -> None:
+        self._mark: tuple[float, float] | None = None
+        self._first: float | None = None  # what the second before says
+
+    def rest(self, now: float, made: float, total: float) -> float | None:
+        """The same at a wall time [s], with so much made of a total; None if it is too early to say."""
+        if self._mark is None:
+            self._mark = now, made
+        elapsed, done = now - self._mark[0], made - self._mark[1]
+        if elapsed < LOOK or done <= 0:
+            return None
+        rest, before = elapsed * (total - made) / done, self._first
+        self._mark, self._first = (now, made), rest
+        return None if before is None else min(rest, before)
 
 
 class Progress:
@@ -23,7 +45,7 @@ class Progress:
         self.show = sys.stderr.isatty() if show is None else show
         self._tells = tell  # whether to say how long it will take
         self._bar: Any = None
-        self._begun = time.perf_counter()
+        self._begun, self._pace = time.perf_counter(), _Pace()
         self._ended = False
         self._listening, self._heard = listening(), Listener()
 
@@ -47,11 +69,11 @@ class Progress:
 
     def update(self, reached: float) -> None:
         """Tell the time reached [s]."""
-        elapsed = time.perf_counter() - self._begun
-        made, total = reached - self.begin, self.until - self.begin
-        if self._tells and elapsed > 1.0 and made > 0:
+        now = time.perf_counter()
+        elapsed, made, total = now - self._begun, reached - self.begin, self.until - self.begin
+        if self._tells and (rest := self._pace.rest(now, made, total)) is not None:
             self._tells = False
-            _tell(elapsed, made, total)
+            _tell(elapsed + rest, made, total)
         if not self.show or (self._bar is None and elapsed < 1.0):
             return
         if self._bar is None:
@@ -71,11 +93,10 @@ class Progress:
             self._bar.close()
 
 
-def _tell(elapsed: float, reached: float, until: float) -> None:
-    """Say how long something will take at the speed measured, if that is long."""
-    total = elapsed * until / reached
+def _tell(total: float, reached: float, until: float) -> None:
+    """Say how long something will take [s] at the speed measured, if that is long."""
     if total > 10.0:
-        text = f"this will take about {duration(total)} ({reached:.3g} of {until:.3g} s simulated in {elapsed:.2g} s)"
+        text = f"this will take about {duration(total)} ({reached:.3g} of {until:.3g} s are simulated)"
         tell(f"{text}; Ctrl-C ends it and keeps what there is", urgent=total > LONG)
 
 

@@ -15,6 +15,7 @@ from kompono import (
     Ground,
     Input,
     ModelError,
+    ModelWarning,
     Parameter,
     RunError,
     RunWarning,
@@ -116,8 +117,6 @@ NEEDS_ANOTHER: dict[str, tuple[Callable[[Any], Any], str]] = {
 }
 NEVER_ACT: dict[str, tuple[Callable[[Any], Any], str]] = {
     "clutch on welds": (lambda m: Clutch(m.left, m.far, limit=1), "one rigid body"),
-    "contact on welds": (lambda m: Contact(m.left.plane(), m.far.sphere(0.1)), "one rigid body"),
-    "tether on welds": (lambda m: Tether(m.far, m.left, longest=3), "one rigid body"),
     "contact with itself": (lambda m: Contact(m.left.plane(), m.left.at(0, 0, 1).sphere(0.1)), "the same body"),
     "spring on one body": (lambda m: SpringDamper(m.left, m.left.at(1, 0, 0), k=1.0), "the same body"),
     "load on a ground": (lambda m: AppliedLoad(m.ground, force=(1, 0, 0)), "no force moves"),
@@ -156,6 +155,14 @@ def test_what_can_never_act_is_refused_by_its_path(case: str) -> None:
         inspect(Machine(make), cache=False)
     assert caught.value.path == "what"
     assert caught.value.fix
+
+
+@pytest.mark.parametrize(
+    "make", [lambda m: Contact(m.left.plane(), m.far.sphere(0.1)), lambda m: Tether(m.far, m.left, longest=3)]
+)
+def test_a_gap_within_one_rigid_body_is_told(make: Callable[[Any], Any]) -> None:
+    with pytest.warns(ModelWarning, match="what: it can never act: far and left are one|left and far are one rigid"):
+        inspect(Machine(make), cache=False)
 
 
 @pytest.mark.parametrize("case", ACT)

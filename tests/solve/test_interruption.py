@@ -302,6 +302,20 @@ def test_progress_shows_simulated_time_on_request_after_a_second(capfd: pytest.C
     assert "0.5/2 s simulated" in capfd.readouterr().err
 
 
+@pytest.mark.parametrize(("made", "said"), [((1e-6, 2e-6, 1.0), False), ((1e-6, 2e-6, 3e-6), True)])
+def test_a_slow_beginning_is_not_taken_for_the_speed_of_a_run(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch, made: tuple[float, ...], said: bool
+) -> None:
+    """Which begins with a crowd of events, and then goes on quickly, or not."""
+    now = [100.0]
+    monkeypatch.setattr(time, "perf_counter", lambda: now[0])
+    with Progress(2.0, show=False) as progress:
+        for reached in made:
+            now[0] += 1.5
+            progress.update(reached)
+    assert ("this will take about 35 days" in caplog.text) is said
+
+
 def test_a_short_run_prints_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     simulate(Pendulum(), until=0.1, progress=True)
     out, err = capfd.readouterr()

@@ -1,9 +1,9 @@
-"""Laws that can never act, because joints leave their bodies no such motion: refused, for they would be unused in
-silence.
+"""Laws that can never act, because joints leave their bodies no such motion, are not unused in silence.
 
-Nothing opens, closes or rubs between bodies that are one rigid body through joints without freedom. And a law of speeds
-alone (a clutch, a brake, a freewheel) has none if the joints between its bodies give none in its direction, whatever
-they do: the shortest way through them is moved at random a few times. A law with a gap is asked for the first alone.
+Nothing opens, closes or rubs between bodies that are one rigid body through joints without freedom: that is warned of
+where there is a gap (a list of contacts may have such a pair, when something is held fast for once). And a law of
+speeds alone (a clutch, a brake, a freewheel) has none if the joints between its bodies give none in its direction,
+whatever they do: the shortest way through them is moved at random a few times; it is refused.
 Loops may lock more than that; which freedoms they leave is judged where the machine is assembled.
 """
 
@@ -15,7 +15,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono.errors import ModelError
+from kompono.errors import ModelError, ModelWarning, warn
 from kompono.model.body import Body, Carrier, Frame
 from kompono.model.joint import Joint
 from kompono.model.law import PairLaw
@@ -23,6 +23,8 @@ from kompono.spatial.pose import Motion, Pose
 from kompono.translate.declared.elaborate import Elaborated
 
 POINTS = 3
+ONE = "are one rigid body: nothing moves between them"
+ACROSS = "never move against each other in that direction: their joints do not let them"
 NONE = 1e-9  # speeds [m/s, rad/s] below this are none, where those of joints are about one
 
 Way = list[tuple[Joint, bool]]  # joints, and whether each is gone through from its first frame to its second
@@ -30,7 +32,9 @@ _WORLD = object()  # all grounds that stand still are one
 
 
 def check_idle(model: Elaborated) -> None:
-    """Raise ModelError for the first law between two bodies that can never act."""
+    """Warn of laws with a gap between two bodies that are one; raise ModelError for the first of speeds that can never
+    act.
+    """
     laws = [law for law in model.laws if isinstance(law, PairLaw)]
     if not laws:
         return
@@ -39,16 +43,19 @@ def check_idle(model: Elaborated) -> None:
         way = _way(beside, law.first.body, law.second.body)
         if way is None:
             continue
-        if not any(joint.freedoms for joint, _ in way):
-            _refuse(model, law, "are one rigid body: nothing moves between them")
-        if all(unit.gap is None for unit in law._shapes()) and not _moves(law, way):
-            _refuse(model, law, "never move against each other in that direction: their joints do not let them")
+        rigid = not any(joint.freedoms for joint, _ in way)
+        gaps = any(unit.gap is not None for unit in law._shapes())
+        if rigid and gaps:
+            warn(f"{model.path(law)}: it can never act: {_bodies(model, law)} {ONE}.", ModelWarning)
+        elif rigid or (not gaps and not _moves(law, way)):
+            fix = "Turn its axis, put it between bodies that move against each other, or leave it out."
+            raise ModelError(
+                f"it can never act: {_bodies(model, law)} {ONE if rigid else ACROSS}.", path=model.path(law), fix=fix
+            )
 
 
-def _refuse(model: Elaborated, law: PairLaw, why: str) -> None:
-    bodies = " and ".join(model.path(frame.body) for frame in (law.first, law.second))
-    fix = "Turn its axis, put it between bodies that move against each other, or leave it out."
-    raise ModelError(f"it can never act: {bodies} {why}.", path=model.path(law), fix=fix)
+def _bodies(model: Elaborated, law: PairLaw) -> str:
+    return " and ".join(model.path(frame.body) for frame in (law.first, law.second))
 
 
 def _place(body: Carrier) -> object:
