@@ -16,7 +16,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono.errors import KomponoError, ModelError, suggest
+from kompono.errors import KomponoError, ModelError, ModelWarning, suggest, warn
 
 Error = type[KomponoError]
 CLOSED: set[str] = set()  # names of functions that have native code of their own: those of FMUs
@@ -87,11 +87,16 @@ def number(
     return found
 
 
-def refuse_unused(value: Any, what: str, fix: str) -> None:
-    """Raise where an option that acts only beside another one is given without that; None and zero are none."""
+def tell_unused(what: str, fix: str) -> None:
+    """Warn, where it was written, of what does nothing as it is declared."""
+    warn(f"{what}: it does nothing. {fix}", ModelWarning)
+
+
+def tell_unused_number(value: Any, what: str, fix: str) -> None:
+    """The same of a number that acts only beside another option; None and zero are none."""
     found = None if value is None else scalar(value, what)
     if found is not None and (isinstance(found, ca.SX) or found != 0):
-        raise ModelError(f"{what}: it would do nothing.", fix=fix)
+        tell_unused(what, fix)
 
 
 def numbers(

@@ -19,13 +19,14 @@ from __future__ import annotations
 import math
 import re
 import struct
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 import casadi as ca
 
 from kompono.compile import functions
+from kompono.compile.copied import copied_runs, needed_beside
 from kompono.compile.far import spell_ask, spell_go, spell_post, spell_take
 from kompono.compile.lanes import ONE, Lanes, constant
 from kompono.compile.straight import (
@@ -294,7 +295,6 @@ def called_symbol(name: str, lanes: Lanes) -> str:
     return f"kompono.{name}.{lanes.count}"
 
 
-_MANY = 4  # arguments from which on they are copied together
 _FAR = re.compile(r"far_(ask|post)_(\d+)_(\d+)_\d+_\d+")  # functions of parts elsewhere: operation, place of x
 
 
@@ -313,8 +313,8 @@ def lower(
     `read(i)` appends what it needs and names the value of input i; `write(j, value)` gives the lines that keep
     output j. `prefix` keeps the names of several bodies in one function apart, `calls` the places of calls. `constant`
     says how a number is spelled where it is used, if not as itself (see `lifted`). With `grouped`, one lane gives the
-    same bits as several; with `turns`, too, and makes sines and cosines together. `address(i)` says how the
-    address of input i is found (empty: it has none); they lie one behind the other, so calls can be given many.
+    same bits as several; with `turns`, too, and makes sines and cosines together. `address(i)` finds input i, if it
+    lies anywhere: then calls can be given many at once.
     """
     constant = constant or lanes.constant
     turns = turns and lanes == ONE and functions.turns()
@@ -322,9 +322,8 @@ def lower(
     found = in_rounds(instructions(function))
     found = in_turns(found) if turns and calls is not None else found
     fused = fusions(found)
-    inside = absorbed(found, fused)
+    inside, inputs = absorbed(found, fused), dict[int, str]()
     values: list[str] = [""] * len(found)
-    inputs: dict[int, str] = {}
 
     def single(k: int) -> None:
         instruction = found[k]
@@ -340,11 +339,8 @@ def lower(
         elif op == ca.OP_CALL:
             if calls is None or instruction.function is None:
                 raise CompileError("a closed function is called where that is not possible.")
-            ask = partial(body.invoke, calls, instruction.function, operands)
-            if on_lanes is None:
-                values[k] = ask(copied=copied.get(k, ()), address=address)
-            else:
-                values[k] = on_lanes.call(k, ask)
+            ask = partial(body.invoke, calls, instruction.function, operands, copied=copied.get(k, ()), address=address)
+            values[k] = ask() if on_lanes is None else on_lanes.call(k, ask)
         elif op == ROUND and calls is not None:
             lines.extend(calls.collect())
         elif op == RESULT:
@@ -361,12 +357,12 @@ def lower(
             values[k] = body.operate(op, operands)
 
     on_lanes = _side_by_side(found, fused, body, values, single) if calls is not None and lanes == ONE else None
+    copied = copied_runs(found, address) if on_lanes is None and address is not None and calls is not None else {}
     if on_lanes is not None:
-        on_lanes.write()
-        return
-    copied = _copied(found, address) if address is not None and calls is not None else {}
-    for k in _needed(found, copied):
+        return on_lanes.write()
+    for k in needed_beside(found, copied):
         single(k)
+    return None
 
 
 def _side_by_side(
@@ -381,29 +377,3 @@ def _side_by_side(
     planned = packs.packs_of(found, fused)
     made = None if planned is None else OnLanes(planned, body, values, single)
     return made if made is not None and made.has_order else None
-
-
-def _copied(found: Sequence[Instruction], address: Callable[[int], str]) -> dict[int, list[tuple[int, int, int]]]:
-    """By call, where arguments begin that are inputs one behind the other, how many, and the first of these inputs."""
-    runs: dict[int, list[tuple[int, int, int]]] = {}
-    for k, one in enumerate(found):
-        places = [found[i].index if found[i].op == ca.OP_INPUT else -1 for i in one.operands] if one.function else []
-        begin = 0
-        for i in range(1, len(places) + 1):
-            if i < len(places) and places[begin] >= 0 and places[i] == places[begin] + i - begin:
-                continue
-            if i - begin >= _MANY and all(address(place) for place in places[begin:i]):
-                runs.setdefault(k, []).append((begin, i - begin, places[begin]))
-            begin = i
-    return runs
-
-
-def _needed(found: Sequence[Instruction], copied: Mapping[int, Sequence[tuple[int, int, int]]]) -> Iterable[int]:
-    """Numbers of instructions, without inputs that are only copied."""
-    if not copied:
-        return range(len(found))
-    needed = set[int]()
-    for k, one in enumerate(found):
-        within = {i for begin, count, _ in copied.get(k, ()) for i in range(begin, begin + count)}
-        needed.update(operand for i, operand in enumerate(one.operands) if i not in within)
-    return [k for k, one in enumerate(found) if one.op != ca.OP_INPUT or k in needed]

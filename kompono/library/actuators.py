@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import number, numbers, scalar, shown
+from kompono.given import number, numbers, scalar, shown, tell_unused
 from kompono.library.constraints import chosen, coordinate_of
 from kompono.model.body import Frame
 from kompono.model.force import Effort, Force
@@ -88,9 +88,7 @@ class Thruster(Force):
         value = drawn(control, gain, (bias, 0.0, 0.0), control_limits, force_limits, 0.0, 0.0)
         fix = "Give three numbers, along the axes of the frame."
         if force is torque is None:
-            raise ModelError(
-                "neither force nor torque: it would push nothing.", fix="Give force=(0, 0, 1), or torque=."
-            )
+            tell_unused("neither force nor torque", "Give force=(0, 0, 1), or torque=.")
         force, torque = ((0.0, 0.0, 0.0) if given is None else given for given in (force, torque))
         self.load = [value * ca.DM(numbers(each, (3,), what, fix=fix)) for each, what in
                      ((force, "the force"), (torque, "the torque"))]  # fmt: skip

@@ -11,7 +11,7 @@ from typing import Any, Self
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import shown
+from kompono.given import shown, tell_unused
 from kompono.library.coefficients import kinetic_and_static, not_negative
 from kompono.library.constraints import chosen
 from kompono.model.body import Frame
@@ -53,7 +53,7 @@ class _ByJoints(JointLaw):
         if isinstance(second, Frame):
             raise ModelError("a joint and a frame.", fix="Give two frames or two joints.")
         if axis is not None:
-            raise ModelError("an axis, but joints have their own.", fix="Leave axis= out, or give bodies.")
+            tell_unused("an axis, but joints have their own", "Leave axis= out, or give bodies.")
         if first is second:
             raise ModelError("both shafts are the same joint.", fix="Give two joints, or use Brake for one.")
         JointLaw.__init__(self, *([first] if second is None else [first, second]))
@@ -144,10 +144,10 @@ def _limits(
 ) -> tuple[Any, Any]:
     """Kinetic and static limit [N m, N] from what was given."""
     if limit is not None:
-        if any(given is not None for given in (normal, mu, mu_static, radius, faces)):
-            raise ModelError(
-                "a limit, and what it would follow from.", fix="Give limit, or normal, mu, radius and faces."
-            )
+        if normal is not None or mu is not None or mu_static is not None:
+            raise ModelError("a limit, and what it would follow from.", fix="Give limit, or normal and mu.")
+        if radius is not None or faces is not None:
+            tell_unused("a radius or faces beside a limit", "Leave them out, or give normal and mu.")
         return kinetic_and_static(limit, limit_static, "the limit")
     if limit_static is not None:
         raise ModelError("a static limit without limit.", fix="Give limit, too, or mu_static with normal and mu.")

@@ -8,7 +8,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import number, numbers, shown
+from kompono.given import number, numbers, shown, tell_unused
 from kompono.library.constraints import chosen, coordinate_of, unit_of
 from kompono.model.constraint import Coupling
 from kompono.model.joint import Joint
@@ -70,7 +70,7 @@ def weighted(terms: Sequence[Any], where: str) -> list[tuple[Joint, float, str |
     """Joint, factor and coordinate of each term."""
     found = [_term(term, where) for term in terms]
     if found and not any(factor for _, factor, _ in found):
-        raise ModelError("all factors are zero.", path=where, fix="Give e.g. (joint, 1.0), (other, -2.0).")
+        tell_unused(f"{where}: all factors are zero", "Give e.g. (joint, 1.0), (other, -2.0).")
     return found
 
 

@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.given import column, entries_of, numbers, scalar, text
+from kompono.given import column, entries_of, numbers, scalar, tell_unused, text
 from kompono.model.body import Frame
 from kompono.model.force import Effort, Field, Force
 from kompono.model.joint import Joint
@@ -16,19 +16,20 @@ from kompono.model.reading import Reading
 from kompono.spatial.pose import Motion, Wrench, pose_jacobian, symbolic_pose
 from kompono.spatial.rotation import unskew
 
+_LEFT_OUT = float("0")  # a zero of our own, told from one that is given by being this object
+
 
 def _vector(value: Any, what: str) -> ca.SX:
     fix = f"{what} has three components: use (x, y, z), each a number or an expression."
     return column(value, 3, what, fix=fix[0].upper() + fix[1:])
 
 
-def spring(k: Any, c: Any, rest: Any) -> tuple[Any, Any, Any]:
-    """Stiffness, damping and rest position, zero where they are not given; some of the first two has to be."""
-    if k is None and rest is not None:
-        raise ModelError("a rest position without stiffness.", fix="Give k=, too, or leave rest= out.")
-    if k is c is None:
-        raise ModelError("neither stiffness nor damping: it would do nothing.", fix="Give k=, c= or both.")
-    k, c, rest = (0.0 if given is None else given for given in (k, c, rest))
+def _spring(k: Any, c: Any, rest: Any) -> tuple[Any, Any, Any]:
+    """Stiffness, damping and rest position."""
+    if k is _LEFT_OUT and c is _LEFT_OUT:
+        tell_unused("neither stiffness nor damping", "Give k=, c= or both.")
+    elif k is _LEFT_OUT and rest is not _LEFT_OUT:
+        tell_unused("a rest position without stiffness", "Give k=, too, or leave rest= out.")
     return scalar(k, "the stiffness k"), scalar(c, "the damping c"), scalar(rest, "the rest position")
 
 
@@ -58,9 +59,11 @@ class SpringDamper(Force):
 
     tension: Any = Reading(1, "Force [N] along the line, positive where it pulls the origins together")
 
-    def __init__(self, first: Frame, second: Frame, *, k: Any = None, c: Any = None, rest: Any = None) -> None:
+    def __init__(
+        self, first: Frame, second: Frame, *, k: Any = _LEFT_OUT, c: Any = _LEFT_OUT, rest: Any = _LEFT_OUT
+    ) -> None:
         super().__init__(first, second)
-        self.k, self.c, self.rest = spring(k, c, rest)
+        self.k, self.c, self.rest = _spring(k, c, rest)
 
     def wrench(self, motion: Motion) -> Wrench:
         if _is_zero(self.rest):
@@ -86,7 +89,13 @@ class RotationalSpringDamper(Effort):
     """
 
     def __init__(
-        self, joint: Joint, *, k: Any = None, c: Any = None, rest: Any = None, coordinate: str | None = None
+        self,
+        joint: Joint,
+        *,
+        k: Any = _LEFT_OUT,
+        c: Any = _LEFT_OUT,
+        rest: Any = _LEFT_OUT,
+        coordinate: str | None = None,
     ) -> None:
         from kompono.library.constraints import coordinate_of
 
@@ -95,7 +104,7 @@ class RotationalSpringDamper(Effort):
         if joint.freedoms != len(joint.coordinates):
             raise ModelError("a torsion spring needs a joint whose rates are its speeds.", fix="Use Bushing instead.")
         self.index = 0 if coordinate is None else joint.coordinates.index(coordinate)
-        self.k, self.c, self.rest = spring(k, c, rest)
+        self.k, self.c, self.rest = _spring(k, c, rest)
 
     def effort(self, q: Any, v: Any) -> Any:
         effort = ca.SX(self.joint.freedoms, 1)
@@ -165,7 +174,7 @@ class AppliedLoad(Force):
         if text(axes, "axes", fix='Use "world" or "body".') not in ("world", "body"):
             raise ModelError(f"axes {axes!r} are not known.", fix='Use "world" or "body".')
         if force is torque is None:
-            raise ModelError("neither force nor torque: it would do nothing.", fix="Give force=(x, y, z), or torque=.")
+            tell_unused("neither force nor torque", "Give force=(x, y, z), or torque=.")
         force, torque = ((0, 0, 0) if given is None else given for given in (force, torque))
         self.given_force, self.given_torque = _vector(force, "a force"), _vector(torque, "a torque")
         self.axes = axes

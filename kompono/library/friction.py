@@ -10,7 +10,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import scalar, shown
+from kompono.given import scalar, shown, tell_unused
 from kompono.library.coefficients import is_zero, kinetic_and_static, not_negative
 from kompono.library.constraints import chosen
 from kompono.library.joints import Planar
@@ -47,9 +47,9 @@ class DryFriction(JointLaw):
     ) -> None:
         super().__init__(joint)
         if mu is mu_static is None and radius is not None:
-            raise ModelError("a radius, but no mu.", fix="Give mu=, too: mu times radius times the force of the joint.")
+            tell_unused("a radius, but no mu", "Give mu=, too: mu times radius times the force of the joint.")
         if mu is mu_static is preload is preload_static is None:
-            raise ModelError("nothing rubs.", fix="Give mu=, or preload= [N, N m].")
+            tell_unused("nothing rubs", "Give mu=, or preload= [N, N m].")
         mu, preload = (0.0 if given is None else given for given in (mu, preload))
         self.mu = kinetic_and_static(mu, mu_static, "mu")
         self.preload = kinetic_and_static(preload, preload_static, "the preload")

@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import refuse_unused, scalar, shown
+from kompono.given import scalar, shown, tell_unused_number
 from kompono.library.coefficients import is_zero
 from kompono.library.constraints import coordinate_of, unit_of
 from kompono.model.constraint import Coupling
@@ -46,10 +46,9 @@ class Gear(Coupling):
         a = coordinate_of(first, first_coordinate, "first_coordinate")
         b = coordinate_of(second, second_coordinate, "second_coordinate")
         ratio, offset = scalar(ratio, "the ratio"), scalar(offset, "the offset")
-        if ca.is_equal(ca.SX(a), ca.SX(b)):
-            raise ModelError("both wheels have the same coordinate.", fix="Give two joints, or two coordinates of one.")
-        fix = "Give backlash=, too: what does not part gives nothing back."
-        refuse_unused(restitution, "a restitution without backlash", fix)
+        if backlash is None:
+            fix = "Give backlash=, too: what does not part gives nothing back."
+            tell_unused_number(restitution, "a restitution without backlash", fix)
         self.residual = b - ratio * a - offset
         self.units = (unit_of(second, second_coordinate),)
 
@@ -79,8 +78,6 @@ class Backlash(JointLaw):
         super().__init__(*([first] if first is second else [first, second]))
         a = coordinate_of(first, first_coordinate, "first_coordinate")
         b = coordinate_of(second, second_coordinate, "second_coordinate")
-        if ca.is_equal(ca.SX(a), ca.SX(b)):
-            raise ModelError("both wheels have the same coordinate.", fix="Give two joints, or two coordinates of one.")
         ratio, offset, play = scalar(ratio, "the ratio"), scalar(offset, "the offset"), scalar(backlash, "the backlash")
         if not isinstance(play, ca.SX) and play <= 0:
             raise ModelError(f"the backlash {shown(backlash)} is not positive.", fix="Give the whole play [rad, m].")

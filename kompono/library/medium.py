@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import column, entries_of, plain
+from kompono.given import column, entries_of, plain, tell_unused
 from kompono.model.body import Frame
 from kompono.model.force import Force
 from kompono.spatial.pose import Motion, Wrench
@@ -36,7 +36,7 @@ class MediumDrag(Force):
         self.angular = _three(angular, "angular")
         self.angular_quadratic = _three(angular_quadratic, "angular_quadratic")
         if all(each.is_zero() for each in (self.linear, self.quadratic, self.angular, self.angular_quadratic)):
-            raise ModelError("no coefficient: it would resist nothing.", fix="Give linear=, quadratic= or angular=.")
+            tell_unused("no coefficient", "Give linear=, quadratic= or angular=.")
         self.wind = column(wind, 3, "the wind", fix="Give its velocity: wind=(x, y, z) [m/s].")
 
     def wrench(self, motion: Motion) -> Wrench:

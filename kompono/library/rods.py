@@ -8,7 +8,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.given import flag, number, scalar, shown
+from kompono.given import flag, number, scalar, shown, tell_unused
 from kompono.library import solids
 from kompono.library.forces import SpringDamper
 from kompono.library.joints import Cylindrical, Prismatic, dotted
@@ -98,8 +98,8 @@ class Strut(Subsystem):
         self,
         *,
         length: float,
-        k: Any = None,
-        c: Any = None,
+        k: Any = 0.0,
+        c: Any = 0.0,
         rest: Any = None,
         mass: Any = None,
         radius: Any = None,
@@ -109,13 +109,15 @@ class Strut(Subsystem):
     ) -> None:
         length = number(length, "the length", positive=True, fix="Give a positive length [m].")
         if not (tube is None or rod is None or mass is radius is None):
-            raise ModelError("a mass or radius, and two solids.", fix="Give what it follows from, or solids.")
+            tell_unused("a mass or radius beside two solids", "Give what they follow from, or solids.")
         mass = scalar(1.0 if mass is None else mass, "the mass", fix="Give a positive mass [kg].")
         fix = "Give a positive radius [m]."
         radius = number(0.03 if radius is None else radius, "the radius", positive=True, fix=fix)
         for given in (tube, rod):
             if given is not None and not isinstance(given, MassProperties):
                 raise ModelError(f"{shown(given)} is no solid.", fix="Use solids.tube(...), or leave it out.")
+        if rest is not None and isinstance(k, int | float) and k == 0:
+            tell_unused("a rest length without stiffness", "Give k=, too, or leave rest= out.")
         half = length / 2
         self.tube = Body(
             tube if tube is not None else solids.tube(mass=mass / 2, length=half, radius=radius, wall=radius / 5)
@@ -124,9 +126,5 @@ class Strut(Subsystem):
         self.bottom, self.top = self.tube.at(0, 0, -half / 2), self.rod.at(0, 0, half / 2)
         joint = Cylindrical if flag(turns, "turns =") else Prismatic
         self.slide = joint(self.bottom, self.top, axis="z", displacement=length)
-        k, c = (0.0, 0.0) if k is c is rest is None else (k, c)
-        rest = length if rest is None and k is not None else rest
-        self.spring = SpringDamper(
-            self.bottom, self.top, k=k, c=c, rest=length if rest is None and k is not None else rest
-        )
+        self.spring = SpringDamper(self.bottom, self.top, k=k, c=c, rest=length if rest is None else rest)
         self.expose(self.tube, self.rod)

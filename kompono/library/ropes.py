@@ -13,7 +13,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import listed, number, numbers, scalar, shown
+from kompono.given import listed, number, numbers, scalar, shown, tell_unused
 from kompono.library.actuators import drawn
 from kompono.model.body import Frame
 from kompono.model.element import Element
@@ -79,9 +79,9 @@ class Rope(dict[str, Element]):
             self.length += factor * motion.length
             self.rate += factor * motion.length_rate
         if k is None and rest is not None:
-            raise ModelError("a rest length without stiffness.", fix="Give k=, too, or leave rest= out.")
+            tell_unused("a rest length without stiffness", "Give k=, too, or leave rest= out.")
         if not self.pulled and not (k is c is None):
-            raise ModelError("all its points are on one body, or all factors zero.", fix="Lead it to another body.")
+            tell_unused("all its points are on one body, or all factors zero", "Lead it to another body.")
         k, c, rest = (0.0 if given is None else given for given in (k, c, rest))
         stiffness, beyond = scalar(k, "the stiffness k"), _beyond(self.length, rest)
         tension = stiffness * beyond + scalar(c, "the damping c") * self.rate

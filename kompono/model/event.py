@@ -102,7 +102,7 @@ class Event(Element):
     def __init__(self, guard: Any, changes: Mapping[Mode | State, Any] | None = None, *, stop: bool = False) -> None:
         if not isinstance(stop, bool):
             raise ModelError(f"stop is {shown(stop)}.", fix="Use stop=True to end a run there.")
-        if not stop and (changes is None or (isinstance(changes, Mapping) and not changes)):
+        if changes is None and not stop:
             raise ModelError("the event does nothing.", fix="Give new values, {self.stage: 1}, or stop=True.")
         changes, self.stop = {} if changes is None else changes, stop
         if not isinstance(changes, Mapping) or not all(isinstance(mode, Mode | State) for mode in changes):

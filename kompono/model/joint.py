@@ -16,7 +16,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError, nearest
-from kompono.given import number, refuse_unused, shown
+from kompono.given import number, shown, tell_unused_number
 from kompono.model.body import Frame
 from kompono.model.element import Element
 from kompono.model.reading import effort_unit, force_reading, torque_reading
@@ -57,9 +57,8 @@ class Joint(Element):
         if limits is not None:
             self._limit(limits, restitution)
         else:
-            refuse_unused(
-                restitution, "a restitution without limits", "Give limits=(lower, upper), too, or leave it out."
-            )
+            fix = "Give limits=(lower, upper), too, or leave it out."
+            tell_unused_number(restitution, "a restitution without limits", fix)
 
     def _limit(self, limits: Any, restitution: Any) -> None:
         """Keep coordinates within limits: the law for that is a member wherever the joint is one."""

@@ -11,7 +11,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono.errors import ModelError
+from kompono.given import tell_unused
 from kompono.model.body import Frame
 from kompono.model.joint import Joint
 from kompono.spatial.conditions import across, aligned, on_axis, turn_about
@@ -128,7 +128,7 @@ class Spherical(Joint):
         super().__init__(first, second, start=start, limits=limits, restitution=restitution)
         if axis is not None and not (isinstance(limits, Mapping) and {"swing", "twist"} & set(limits)):
             fix = "Leave it out, or give limits of the swing about it, of the twist, or both."
-            raise ModelError("a ball joint turns about every axis.", fix=fix)
+            tell_unused("an axis: a ball joint turns about every one", fix)
 
     def _limit(self, limits: Any, restitution: Any) -> None:
         from kompono.model.cone import ConeStops  # a law is built on joints

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.given import number, numbers, scalar, shown, text
+from kompono.given import number, numbers, scalar, shown, tell_unused, text
 from kompono.model.element import Element
 from kompono.model.symbol import Symbol
 
@@ -90,7 +90,7 @@ class Input(Element, Symbol):
         called = self.factory is not None or callable(self.value)
         if self.period is not None and not called:
             fix = "Leave period= out, or give the function that is called: Input(function, period=0.01)."
-            raise ModelError("a period, but nothing that is called.", path=where, fix=fix)
+            tell_unused(f"{where}: a period, but nothing that is called", fix)
         if self.table is not None and (callable(self.value) or self.value):
             fix = "Give one of the two: Input(table=(times, values))."
             raise ModelError("a value and a table.", path=where, fix=fix)

@@ -21,7 +21,7 @@ from kompono.model.connection import Connection, connect
 from kompono.model.element import Element
 from kompono.model.making import Record
 
-_OF_PATHS = set(".*?[] ")  # what paths and globs are made of, beside names
+_OF_PATHS = set(".*?[]")  # what paths and globs are made of, beside names
 
 
 class Subsystem(Element):

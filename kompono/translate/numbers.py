@@ -219,10 +219,6 @@ class OpenNumbers:
         """The names of those symbols that stand for numbers."""
         return [name for s in symbols if (name := self._names.get(s.element_hash())) is not None]
 
-    def has(self, symbol: ca.SX) -> bool:
-        """Whether a symbol stands for a number."""
-        return symbol.element_hash() in self._names
-
     def known(self, names: Iterable[str]) -> bool:
         """Whether there are such numbers; those of laws, and those that are found from the model, are found now."""
         names = set(names)

@@ -43,6 +43,13 @@ def open_places(
         open_elements(numbers, model, topology, declared)
 
 
+def all_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
+    """The same, all of them."""
+    numbers = open_numbers(model, entry, declared)
+    open_places(numbers, model, topology, entry, declared)
+    return numbers
+
+
 def with_numbers(model: Elaborated, numbers: OpenNumbers) -> Elaborated:
     """The model as it is traced."""
     opened = replace(model, numbers=numbers)

@@ -180,7 +180,7 @@ class SharingTracer(Tracer):
         self.path = path or self.path
         same, enclosed = None, list[ca.SX]()
         if not free and self.numbers is not None:
-            function, enclosed, same = with_values(function, self.numbers.has)
+            function, enclosed, same = with_values(function, self._is_number)
         elif not free:
             same = same_function(function)
         given = [value if type(value) is ca.SX else ca.SX(value) for value in (*values, *enclosed)]
@@ -301,7 +301,7 @@ class SharingTracer(Tracer):
         return found
 
     def _is_number(self, symbol: ca.SX) -> bool:
-        return self.numbers is not None and self.numbers.has(symbol)
+        return self.numbers is not None and bool(self.numbers.among([symbol]))
 
     def _resolve_free_symbols(self, outputs: list[ca.SX], table: dict[int, tuple[ca.SX, ca.SX]]) -> list[ca.SX]:
         known = {local.element_hash() for local, _ in table.values()}

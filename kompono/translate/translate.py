@@ -29,7 +29,7 @@ from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.judging import Close
 from kompono.translate.engines.placing import PlacingEngine
 from kompono.translate.engines.posed import PosedEngine
-from kompono.translate.engines.registry import EngineEntry, engine_named
+from kompono.translate.engines.registry import EngineEntry, engine_named, joint_coordinates
 from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import TracedEngine
@@ -39,7 +39,7 @@ from kompono.translate.laws.softened import softened
 from kompono.translate.lengths import lengths_of
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
-from kompono.translate.opened import has_files, open_numbers, open_places, with_numbers
+from kompono.translate.opened import all_numbers, has_files, open_numbers, open_places, with_numbers
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.refused import refuse_engine
 from kompono.translate.program import IMPLICIT, Channel, Program, Routine, law_events
@@ -75,8 +75,7 @@ class Translation:
         """
         routines = self.program.routines
         channels = self.program.channels
-        everything = isinstance(channels, tuple) and len(columns) == len(channels)
-        if everything or not isinstance(routines, Routines):
+        if (isinstance(channels, tuple) and len(columns) == len(channels)) or not isinstance(routines, Routines):
             return "outputs"
         name = "outputs_" + hashlib.sha256(repr(list(columns)).encode()).hexdigest()[:12]
         routines.add(name, lambda: self.engine.outputs(name, columns))
@@ -133,8 +132,7 @@ def translated(
         elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
     if not sealed and not parts:
-        numbers = open_numbers(elaborated, entry, declared)
-        open_places(numbers, elaborated, topology, entry, declared)
+        numbers = all_numbers(elaborated, topology, entry, declared)
     tabled = elaborated if numbers is None else with_numbers(elaborated, numbers)
 
     def make(shared: bool) -> TracedEngine:
@@ -246,12 +244,9 @@ def _topology(model: Elaborated, entry: EngineEntry, request: Request) -> Topolo
 
 
 def _chosen(
-    make: Callable[[bool], TracedEngine],
-    model: Elaborated,
-    closing: Iterable[Closing],
-    limit: int,
+    make: Callable[[bool], TracedEngine], model: Elaborated, closing: Iterable[Closing], limit: int,
     made: TracedEngine | None,
-) -> TracedEngine:
+) -> TracedEngine:  # fmt: skip
     """The engine with kernels inlined, or shared if that would be too much code; conditions of `closing` are costly.
     Laws are always inlined: their answer is cut out of the whole. One that is `made` is not made again.
     """
@@ -382,10 +377,7 @@ def assembly_program(
     opens, model = model.numbers is not None, replace(model, numbers=None)  # those of another engine
     topology = find_topology(model, cut=cut, independent=independent)
     kernels = Kernels()
-    numbers, entry = None, engine_named("relative")
-    if opens:
-        numbers = open_numbers(model, entry, model)
-        open_places(numbers, model, topology, entry, model)
+    numbers = all_numbers(model, topology, joint_coordinates(), model) if opens else None
     traced = model if numbers is None else with_numbers(model, numbers)
     engine = PlacingEngine(traced, topology, kernels, shared=False)
     kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels, numbers)

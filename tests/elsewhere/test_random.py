@@ -42,9 +42,14 @@ def test_rates_and_projections_are_the_same(data: Any, case: Case) -> None:
             if routine == "gap":
                 assert np.array_equal(here, there)
                 continue
-            assert np.array_equal(here[kept], there[: len(kept)])
+            same(here[kept], there[: len(kept)])
             for place, inside in enumerate(engine.inner):
-                assert np.array_equal(here[inside], looked_at(there[len(kept) + place], len(inside)))
+                same(here[inside], looked_at(there[len(kept) + place], len(inside)))
+
+
+def same(here: np.ndarray, there: np.ndarray) -> None:
+    """But for rounding: numbers of a closed part are arguments here, and stand in its code where it is kept elsewhere."""
+    assert np.abs(here - there).max(initial=0.0) <= 1e-12 * max(1.0, np.abs(here).max(initial=0.0))
 
 
 def looked_at(handle: float, size: int) -> np.ndarray:

@@ -72,9 +72,8 @@ def requests() -> list[Case]:
     """All of them, with options that are right."""
     model, simulation, result, ensemble = _ready()
     making = {
-        "engine": "relative", "cut": (), "independent": (), "projection": None, "metric": None,
-        "baumgarte": (20.0, 20.0), "threads": None, "nested_from": 1000, "stiffness": None, "damping": None,
-        "cache": True,
+        "engine": "relative", "cut": (), "independent": (), "projection": None, "metric": None, "baumgarte": (1, 2),
+        "threads": None, "nested_from": 1000, "stiffness": None, "damping": None, "cache": True,
         "elsewhere": None,
     }  # fmt: skip
     run = {"until": 0.002, "engine": "relative", "native": True, "cache": True, **OPTIONS}

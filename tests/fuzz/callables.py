@@ -119,7 +119,7 @@ def _conditions(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
         "Drive": lambda: {"joint": things.joint, "motion": 0.1 * time, "coordinate": "angle"},
         "Gear": lambda: {
             "first": things.joint, "second": things.joint, "ratio": 2.0, "offset": 0.1, "first_coordinate": "angle",
-            "second_coordinate": "angle", "backlash": None, "restitution": 0.0,
+            "second_coordinate": "angle", "backlash": None, "restitution": 0.5,
         },
         "Backlash": lambda: {
             "first": things.joint, "second": things.joint, "ratio": 2.0, "offset": 0.1, "first_coordinate": "angle",
@@ -136,9 +136,9 @@ def _laws(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
             "joint": things.joint, "mu": 0.1, "mu_static": 0.2, "radius": 0.05, "preload": 0.1, "preload_static": 0.2,
             "stribeck": 0.1, "coordinate": "angle",
         },
-        "Clutch": lambda: {**pair, **pressed, "axis": None, "limit": None, "limit_static": None},
+        "Clutch": lambda: {**pair, **pressed, "limit": None, "limit_static": None},
         "Brake": lambda: {**things.frames, **pressed, "limit": None, "limit_static": None, "coordinate": None},
-        "FreeWheel": lambda: {"inner": things.joint, "outer": things.joint, "axis": None},
+        "FreeWheel": lambda: {"inner": things.joint, "outer": things.joint, "axis": "z"},
         "Contact": lambda: {
             "first": things.ground.plane(), "second": things.body.sphere(radius=0.1), "mu": 0.5, "mu_static": 0.6,
             "restitution": 0.2, "impact": "newton",
@@ -195,7 +195,7 @@ def _loads(things: Things) -> dict[str, Callable[[], Mapping[str, Any]]]:
         "Bench": lambda: {"part": Strut(length=0.6, k=10.0), "hold": "tube", "gravity": 9.81},
         "Strut": lambda: {
             "length": 0.6, "k": 10.0, "c": 0.1, "rest": 0.5, "mass": 2.0, "radius": 0.03, "turns": True,
-            "tube": solids.point(mass=1.0), "rod": None,
+            "tube": solids.point(mass=1.0), "rod": solids.point(mass=1.0),
         },
     }  # fmt: skip
 

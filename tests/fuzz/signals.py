@@ -113,7 +113,7 @@ def blocks() -> Table:
             "start": [0.0],
         },
         "Table": lambda: {
-            "x": [0.0, 1.0, 2.0, 3.0], "y": [0.0, 1.0, 4.0, 9.0], "kind": "spline", "beyond": "constant",
+            "x": [0.0, 1.0, 2.0, 3.0], "y": [0.0, 1.0, 4.0, 9.0], "kind": "linear", "beyond": "constant",
             "ends": "not-a-knot",
         },
         "Table2": lambda: {

@@ -44,7 +44,7 @@ def use(clerk: Clerk, model: Subsystem) -> None:
     elif kind == "cost":
         clerk.make(cost, model, ways=[("relative", "post-stabilization")])
     else:
-        simulation = clerk.make(Simulation, model, cache=False, native=False, baumgarte=(20.0, 20.0), independent=())
+        simulation = clerk.make(Simulation, model, cache=False, native=False, baumgarte=(1, 2), independent=())
         clerk.make(simulation.run, clerk.make(Settings, "RK45", 0.002, 1e-3, every=1, rtol=1e-6), channels="*")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from kompono import Body, Ground, ModelError, Subsystem
-from kompono.library import Contact, Gear, Revolute, solids
+from kompono.library import Contact, Revolute, solids
 
 
 class Bench(Subsystem):
@@ -30,7 +30,6 @@ def against(surface: Callable[[Any], Any]) -> Callable[[Any], Any]:
         (against(lambda g: g.profile(lambda: 0.0)), r"raised TypeError"),
         (against(lambda g: g.profile(lambda x: 0 if x < 1 else 1)), r"Python decision"),
         (against(lambda g: g.curve(lambda phi: -0.1)), r"-0.1 is not positive"),
-        (lambda m: Gear(m.pin, m.pin, ratio=1.0), r"the same coordinate"),
         (lambda m: m.add("left.wheel", Ground()), r"is no name"),
         (lambda m: m.add("", Ground()), r"is no name"),
         (lambda m: m.add(3, Ground()), r"is no name"),

@@ -114,7 +114,7 @@ def test_signals_are_refused_with_their_path() -> None:
         with pytest.raises(ModelError, match=r"^Machine\.level: the output .* is not a number"):
             machine.level = Output(wrong)
     with pytest.raises(ModelError, match=r"^Machine\.stop: the guard 'now'"):
-        machine.stop = Event("now", stop=True)
+        machine.stop = Event("now", {})
     with pytest.raises(ModelError, match=r"^Event: the changes .* are no new values by mode"):
         Event(time - 1, [1])  # type: ignore[arg-type]
     with pytest.raises(ModelError, match=r"^Input: the table .* is no pair"):

@@ -31,13 +31,13 @@ from kompono import (
 from kompono.library import (
     Distance,
     Drive,
+    Gear,
     Gravity,
     JointEffort,
     Prismatic,
     Revolute,
     RotationalSpringDamper,
     SpringDamper,
-    Sum,
     solids,
 )
 from kompono.translate.declared.elaborate import elaborate
@@ -235,7 +235,7 @@ LOST: dict[str, Callable[[Any], Any]] = {
     "an effort": lambda s: JointEffort(s.pin, 1.0),
     "a torsion spring": lambda s: RotationalSpringDamper(s.pin, k=1.0),
     "a drive": lambda s: Drive(s.pin, time),
-    "a sum": lambda s: Sum((s.pin, 1.0)),
+    "a gear": lambda s: Gear(s.pin, s.pin, ratio=1),
     "a sensor": lambda s: Sensor(s.bob),
     "gravity": lambda s: Gravity(),
     "a body": lambda s: ball(),

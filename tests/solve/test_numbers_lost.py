@@ -104,10 +104,10 @@ class Machine(Pendulum):
         self.wrong = Fallen()
 
     def _law(self) -> None:
-        self.wrong = DryFriction(self.pin, preload=ROOT)
+        self.wrong = DryFriction(self.pin, preload=ROOT, radius=0.01)
 
     def _beside_a_law(self) -> None:
-        self.rubs = DryFriction(self.pin, preload=1.0)
+        self.rubs = DryFriction(self.pin, preload=1.0, radius=0.01)
         self.wrong = JointEffort(self.rail, ROOT)
 
     def _sample(self) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import choice, number, refuse_unused, scalar
+from kompono.given import choice, number, scalar, tell_unused_number
 from kompono.library.blocks.ports import Block, limited, limits_of, period, positive
 from kompono.model.event import Event, Mode
 from kompono.model.signal import Output
@@ -57,7 +57,7 @@ class Quantizer(Block):
     ) -> None:
         signal, size = self._port("input", input, unit), positive(step, "the step")
         if every is None:
-            refuse_unused(start, "a start without samples", "Give every= [s], or leave it out.")
+            tell_unused_number(start, "a start without samples", "Give every= [s], or leave it out.")
         self._shows(rounded(signal, size), every=every, start=start, unit=unit)
 
 

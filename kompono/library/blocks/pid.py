@@ -7,7 +7,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import number, scalar
+from kompono.given import number, scalar, tell_unused
 from kompono.library.blocks.ports import Block, limited, limits_of, period, positive
 from kompono.model.event import Mode
 from kompono.model.signal import Input, Output
@@ -46,7 +46,7 @@ class PID(Block):
         self.pull = None if tracking is None else positive(tracking, "the tracking time [s]")
         for given, what in ((rate, "a rate"), (filter, "a filter")):
             if given is not None and _none(self.kd):
-                raise ModelError(f"{what} without kd: it would do nothing.", fix="Give kd=, too, or leave it out.")
+                tell_unused(f"{what} without kd", "Give kd=, too, or leave it out.")
         pair = limits_of(limits)
         if self.pull is not None and pair == (None, None):
             raise ModelError("a tracking time without limits.", fix="Give limits=, or leave tracking= out.")

@@ -9,7 +9,7 @@ from typing import Any
 import casadi as ca
 
 from kompono.errors import ModelError
-from kompono.given import number, numbers, scalar, shown
+from kompono.given import number, numbers, scalar, shown, tell_unused
 from kompono.library.blocks.limits import resolution, rounded
 from kompono.library.blocks.noise import Noise, seed_of
 from kompono.library.blocks.ports import Block, limited, limits_of, period
@@ -38,7 +38,7 @@ class Measured(Block):
             if seed is None:
                 raise ModelError("noise without a seed.", fix="Give seed=, another one for each sensor.")
         elif seed is not None:
-            raise ModelError("a seed, but no noise.", fix="Give deviation= or drift=.")
+            tell_unused("a seed, but no noise", "Give deviation= or drift=.")
         if deviation:
             self.noise = Noise(seed=seed, every=every, deviation=deviation)  # type: ignore[arg-type]
             told += self.noise.output
@@ -76,7 +76,7 @@ class Encoder(Block):
             self.noise = Noise(seed=seed, every=every, deviation=deviation)
             told += self.noise.output
         elif seed is not None:
-            raise ModelError("a seed, but no noise.", fix="Give deviation=, or leave the seed out.")
+            tell_unused("a seed, but no noise", "Give deviation=, or leave the seed out.")
         self.held, self.begun = Mode(0.0, every=every, unit=unit), Mode(0, every=every)
         self.slope = Mode(0.0, every=every, unit=f"{unit}/s")
         self.held.next, self.begun.next = self.count * ca.floor(told / self.count), 1
@@ -102,7 +102,7 @@ class Imu(Block):
         if not isinstance(sensor, Sensor) or sensor.base is not None or sensor.axes is not None:
             raise ModelError(f"{shown(sensor)} is no sensor without base and axes.", fix="Give Sensor(frame).")
         if seed is not None and not (_noisy(gyro) or _noisy(accelerometer)):
-            raise ModelError("a seed, but no noise.", fix='Give e.g. gyro={"deviation": 0.01}, or leave it out.')
+            tell_unused("a seed, but no noise", 'Give e.g. gyro={"deviation": 0.01}, or leave it out.')
         first = None if seed is None else int(seed_of(seed))
         turned = rotation_of(sensor.orientation).T
         down = ca.DM(numbers(gravity, (3,), "gravity [m/s^2]"))

@@ -10,7 +10,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.given import choice, numbers, shown
+from kompono.given import choice, numbers, shown, tell_unused
 from kompono.library.blocks.pieces import chosen, evaluated, indicators, outside, polynomial
 
 KINDS = ("linear", "spline", "monotone", "steps")
@@ -39,7 +39,7 @@ class Table:
         self.beyond = choice(beyond, "beyond =", BEYOND)
         self.ends = "not-a-knot" if ends is None else choice(ends, "the ends", ENDS)
         if ends is not None and kind != "spline":
-            raise ModelError(f"ends belong to a spline, and it is {kind!r}.", fix="Use kind='spline', or no ends.")
+            tell_unused(f"ends belong to a spline, and it is {kind!r}", "Use kind='spline', or no ends.")
         if kind == "steps" and beyond == "linear":
             raise ModelError("steps do not go on linearly.", fix="Use beyond='constant'.")
         if beyond == "repeat" and self.y[0] != self.y[-1]:

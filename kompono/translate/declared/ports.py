@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from kompono.errors import ModelError
+from kompono.errors import ModelError, ModelWarning, warn
 from kompono.model.body import Frame, Ground
+from kompono.model.constraint import Constraint
 from kompono.model.controller import Controller
 from kompono.model.element import Element
 from kompono.model.event import Next
 from kompono.model.force import Force
+from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, Law, PairLaw
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import relative_path
@@ -61,11 +63,13 @@ def check_pins(model: Elaborated, junctions: Iterable[Any]) -> None:
 
 def _check_connection(model: Elaborated, element: Any) -> None:
     frames: list[Frame] = [frame for frame in (element.first, element.second) if frame is not None]
-    if len(frames) == 2 and frames[0].body is frames[1].body:
+    one = len(frames) == 2 and frames[0].body is frames[1].body
+    if one and isinstance(element, Joint | Constraint | PairLaw):
         raise ModelError("both frames are on the same body.", path=model.path(element), fix="Connect two bodies.")
-    if isinstance(element, Force) and all(isinstance(frame.body, Ground) for frame in frames):
-        fix = "Put it on a body, or leave it out."
-        raise ModelError("it acts on what no force moves.", path=model.path(element), fix=fix)
+    if one:
+        warn(f"{model.path(element)}: both its frames are on the same body: it moves nothing.", ModelWarning)
+    elif isinstance(element, Force) and all(isinstance(frame.body, Ground) for frame in frames):
+        warn(f"{model.path(element)}: it acts on what no force moves.", ModelWarning)
     _check_frames(model, element, frames)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kompono.translate.engines.decided import find_places, told_tree
 from kompono.translate.engines.relative import RelativeEngine
 
 
@@ -10,6 +9,8 @@ class PlacingEngine(RelativeEngine):
     """What is found from numbers is less than the dynamics need."""
 
     def _find_numbers(self) -> None:
+        from kompono.translate.engines.decided import find_places, told_tree  # starts from the cache go without
+
         numbers = self.model.numbers
         assert numbers is not None
         numbers.decided("tree", told_tree(self.model, self.topology))

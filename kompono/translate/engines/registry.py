@@ -12,7 +12,7 @@ from enum import Enum
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kompono.errors import RunError, either, nearest
+from kompono.errors import RunError, RunWarning, either, nearest, warn
 from kompono.given import shown
 from kompono.model.free import Free, Placed, Turned
 from kompono.request import Request
@@ -138,6 +138,11 @@ def engine_named(name: str) -> EngineEntry:
     return ENGINES[name]
 
 
+def joint_coordinates() -> EngineEntry:
+    """The entry of the engine whose state is that of joints."""
+    return next(entry for entry in ENGINES.values() if entry.by_joints)
+
+
 def check_options(request: Request) -> None:
     """Raise for an option that only another engine has."""
     chosen = engine_named(request.engine)
@@ -147,8 +152,8 @@ def check_options(request: Request) -> None:
             if value is not None and name not in chosen.own:
                 raise RunError(f"{name} {shown(value)} belongs to engine={entry.name!r}.", fix=chosen.holds)
     if request.baumgarte != Request.baumgarte and request.projection != "baumgarte":
-        fix = 'Use engine="absolute", projection="baumgarte", or leave it out.'
-        raise RunError(f"baumgarte {shown(request.baumgarte)} belongs to projection='baumgarte'.", fix=fix)
+        what = f"baumgarte {shown(request.baumgarte)}: it belongs to projection='baumgarte' of the absolute engine"
+        warn(f"{what}, and does nothing here.", RunWarning)
 
 
 def _check_name(what: str, name: Any, known: tuple[str, ...]) -> None:

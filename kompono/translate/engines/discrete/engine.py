@@ -45,6 +45,9 @@ class DiscreteEngine(LinkedEngine):
 
         return Cut(self).made()
 
+    def __init__(self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, shared: bool) -> None:
+        super().__init__(model, topology, kernels, shared=shared)
+
     def _find_numbers(self) -> None:
         super()._find_numbers()
         find_data(self.model, self.topology)
