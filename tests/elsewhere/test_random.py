@@ -48,7 +48,7 @@ def test_rates_and_projections_are_the_same(data: Any, case: Case) -> None:
 
 
 def same(here: np.ndarray, there: np.ndarray) -> None:
-    """But for rounding: numbers of a closed part are arguments here, and stand in its code where it is kept elsewhere."""
+    """But for rounding: numbers of a closed part are arguments here, and stand in the code of one kept elsewhere."""
     assert np.abs(here - there).max(initial=0.0) <= 1e-12 * max(1.0, np.abs(here).max(initial=0.0))
 
 

@@ -18,6 +18,5 @@ def test_the_car_with_dampers_at_their_suppliers() -> None:
     assert done.returncode == 0, done.stderr
     assert "serving damper at" in done.stdout
     found = re.search(r"280 channels, relative: (\S+)", done.stdout)
-    assert (
-        found and float(found[1]) < 1e-11
-    )  # numbers of a closed part are arguments of its code, those of a file in it
+    assert found
+    assert float(found[1]) < 1e-11  # numbers of a closed part are arguments, those of a file stand in its code

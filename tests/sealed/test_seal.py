@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -126,9 +127,8 @@ def test_a_sealed_damper_moves_as_the_open_one(
 
     objects = sealed.objects
     monkeypatch.setattr(Part, "closed", from_file)
-    monkeypatch.setattr(
-        "kompono.translate.translate.has_files", lambda _: True
-    )  # then numbers stay in the code, as in a file
+    translator = sys.modules["kompono.translate.translate"]
+    monkeypatch.setattr(translator, "has_files", lambda _: True)  # then numbers stay in the code, as in a file
     monkeypatch.setattr(sealed, "objects", lambda names, lanes: asked.extend(names) or objects(names, lanes))
     parted = simulate(Bench(), closed=["damper"], **options)
     assert asked  # native code of the file was linked

@@ -20,14 +20,19 @@ from functools import cached_property
 import casadi as ca
 import numpy as np
 
+from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.discrete.data import find_data
 from kompono.translate.engines.discrete.linked import LinkedEngine
 from kompono.translate.numbered import Numbered
 from kompono.translate.program import Routine
+from kompono.translate.structure.topology import Topology
 
 
 class DiscreteEngine(LinkedEngine):
     """A step is made of two tables of small kernels."""
+
+    def __init__(self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, shared: bool) -> None:
+        super().__init__(model, topology, kernels, shared=shared)
 
     @property
     def steps(self) -> Numbered:
@@ -44,9 +49,6 @@ class DiscreteEngine(LinkedEngine):
         from kompono.translate.engines.discrete.cutting import Cut
 
         return Cut(self).made()
-
-    def __init__(self, model: Elaborated, topology: Topology, kernels: dict[str, ca.Function], *, shared: bool) -> None:
-        super().__init__(model, topology, kernels, shared=shared)
 
     def _find_numbers(self) -> None:
         super()._find_numbers()
