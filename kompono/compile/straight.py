@@ -26,6 +26,7 @@ SINE, COSINE = -4, -5  # one of these, by its place among the operands
 
 _PRODUCTS = {ca.OP_MUL, ca.OP_SQ}
 _CHOOSING = {ca.OP_EQ, ca.OP_NE, ca.OP_FMIN, ca.OP_FMAX}
+_MARKED = {ca.OP_COPYSIGN}  # see `translate/alike.py`
 _QUOTIENTS = {ca.OP_DIV, ca.OP_INV}
 _TURNED = {ca.OP_SIN: SINE, ca.OP_COS: COSINE}
 
@@ -83,15 +84,21 @@ def with_reciprocals(instructions: list[Instruction]) -> list[Instruction]:
     """The same with one division for all quotients that have their divisor in common: they are products with its
     reciprocal. A processor makes eight products in the time of a division, and sums take them in. What is compared
     stays as it is (see `fusions`). Where laws are solved for, which is one long wait, what is divided by a number is
-    multiplied by its reciprocal, too.
+    multiplied by its reciprocal, too. What is marked to be alike in all kernels is always multiplied, but never by the
+    reciprocal of a number.
     """
-    compared = _compared(instructions)
+    marked = _made_for(_MARKED, instructions)
+    compared = _made_for(_CHOOSING, instructions) - marked
     quotients = [k for k, one in enumerate(instructions) if one.op in _QUOTIENTS and k not in compared]
     divisors = Counter([instructions[k].operands[-1] for k in quotients])
     shared = {k for k, count in divisors.items() if count > 1 and instructions[k].op != ca.OP_CONST}
     if any(one.function is not None and is_solver(one.function.name()) for one in instructions):
         shared |= {k for k in divisors if instructions[k].op == ca.OP_CONST}
-    if not shared:
+    turned = {k for k in quotients if k not in marked and instructions[k].operands[-1] in shared}
+    turned |= {
+        k for k in marked.intersection(quotients) if instructions[instructions[k].operands[-1]].op != ca.OP_CONST
+    }
+    if not turned:
         return instructions
     found: list[Instruction] = []
     place: list[int] = []  # of what each instruction has become
@@ -103,7 +110,7 @@ def with_reciprocals(instructions: list[Instruction]) -> list[Instruction]:
             operands = place[before[0]], place[before[1]]
         else:
             operands = (place[before[0]],) if count == 1 else tuple([place[i] for i in before])
-        if op in _QUOTIENTS and before[-1] in shared and k not in compared:
+        if k in turned:
             if before[-1] not in reciprocal:
                 reciprocal[before[-1]] = len(found)
                 found.append(Instruction(ca.OP_INV, operands[-1:]))
@@ -201,11 +208,11 @@ def zero_results(function: ca.Function) -> tuple[int, ...]:
 
 def fusions(instructions: Sequence[Instruction]) -> dict[int, int]:
     """Sums that take in a product: their number -> the operand that is the product. It is one that nobody else uses,
-    or, in what is compared, the first one: an expression that is compared comes to the same bits whoever else uses
-    parts of it, so that two that are made alike are equal.
+    or, in what is compared or marked, the first one: such an expression comes to the same bits whoever else uses parts
+    of it, so that two that are made alike are equal.
     """
     uses = Counter(chain.from_iterable([instruction.operands for instruction in instructions]))
-    compared = _compared(instructions)
+    compared = _made_for(_CHOOSING | _MARKED, instructions)
     found = {}
     for k, instruction in enumerate(instructions):
         if instruction.op in (ca.OP_ADD, ca.OP_SUB):
@@ -216,11 +223,12 @@ def fusions(instructions: Sequence[Instruction]) -> dict[int, int]:
     return found
 
 
-def _compared(instructions: Sequence[Instruction]) -> set[int]:
-    """What is asked to be equal to something, or is the smaller or larger of two, and all that is made of: a command
-    and what a limit left of it, as `raw == limited` compares them, perhaps from different kernels.
+def _made_for(operations: set[int], instructions: Sequence[Instruction]) -> set[int]:
+    """What some operations are given, and all that is made of. Of those that choose: what is asked to be equal to
+    something, or is the smaller or larger of two, as a command and what a limit left of it, which `raw == limited`
+    compares, perhaps from different kernels.
     """
-    found = {i for one in instructions if one.op in _CHOOSING for i in one.operands}
+    found = {i for one in instructions if one.op in operations for i in one.operands}
     if found:
         for k in range(len(instructions) - 1, -1, -1):
             if k in found:

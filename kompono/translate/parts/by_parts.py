@@ -22,6 +22,8 @@ from kompono.translate.program import Channel, Routine
 from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
 
+Told = list[tuple[str, Vector]]
+
 
 class ByParts(TracedEngine):
     """State and names are those of the model with all parts opened; motion comes from the parts as they are."""
@@ -93,11 +95,13 @@ class ByParts(TracedEngine):
         named = [("values", ca.vertcat(*[found[event] for event in self.model.events], *values))]
         if slopes and self.law_rows.has_slopes:
             named.append(("slopes", ca.vertcat(*slopes)))
-        return tracer.routine("guards", [*named, *self._beside_guards(before, now)])
+        return tracer.routine("guards", self._with_beside(named, before, now))
 
-    def _beside_guards(self, before: Moment, now: Moment) -> list[tuple[str, Vector]]:
-        """What else is known where guards are looked at, at a state and with speeds that meet all conditions."""
-        return []
+    def _with_beside(self, named: Told, before: Moment, now: Moment) -> Told:
+        """Guards, and what else is known where they are looked at, at a state and with speeds that meet all
+        conditions.
+        """
+        return named
 
     @property
     def looks_inside(self) -> bool:

@@ -22,10 +22,11 @@ from functools import cached_property
 
 import casadi as ca
 
+from kompono.translate.alike import alike
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.laws.answer import forced_routine
 from kompono.translate.parts.border import MOTION
-from kompono.translate.parts.by_parts import ByParts
+from kompono.translate.parts.by_parts import ByParts, Told
 from kompono.translate.parts.inside import Part
 from kompono.translate.parts.law_events import Lawless, crossing, look
 from kompono.translate.parts.moment import Moment
@@ -36,7 +37,6 @@ from kompono.translate.tracer import Tracer
 
 MOST_COLUMNS = 48  # rows of laws up to which all of their answers are asked for at once
 NONE = ca.SX(0, 1)
-Told = list[tuple[str, Vector]]
 
 
 class LawsByRows(ByParts, SolvedEngine):
@@ -69,19 +69,19 @@ class LawsByRows(ByParts, SolvedEngine):
         if not self.by_rows:
             return super()._law_view()
         tracer, now = self._met()
-        return tracer.routine("law_view", [*self._viewed(now, Lawless(now, at_once=True)), *self._once(now)])
+        return tracer.routine("law_view", alike([*self._viewed(now, Lawless(now, at_once=True)), *self._once(now)]))
 
     def _law_columns(self) -> Routine:
         tracer, now = self._met()
         z = ca.SX.sym("z", self.law_rows.size**2)
-        return forced_routine("law_columns", tracer, z, self._all(now, z))
+        return forced_routine("law_columns", tracer, z, alike(self._all(now, z)))
 
     def _law_known(self) -> Routine:
         tracer, now = self._moment()
         z, said = ca.SX.sym("z", self.law_rows.size**2), symbols_for(self._spoken)
         moves = {part: ca.SX.sym("moves", m.numel()) for part, m in self._moves(now).items()} if self._chained else {}
         told = self._all(now.at(now.values, moves, said), z)
-        return forced_routine("law_known", tracer, ca.vertcat(z, *said.values(), *moves.values()), told)
+        return forced_routine("law_known", tracer, ca.vertcat(z, *said.values(), *moves.values()), alike(told))
 
     def _all(self, now: Moment, z: Vector) -> Told:
         """What the laws are, and what a force on each row does."""
@@ -95,29 +95,35 @@ class LawsByRows(ByParts, SolvedEngine):
         return spoken(self._moment()[1])
 
     @property
+    def _may_wait(self) -> bool:
+        """Whether a part elsewhere would wait for what others tell, if there was one: files are asked as such parts."""
+        if not self.by_rows or not 0 < self.law_rows.size <= MOST_COLUMNS:
+            return False
+        return self._chained or self.compartment.settles or any(part.shown for part in self.compartment.parts)
+
+    @property
     def _waits(self) -> bool:
         """Whether a part elsewhere waits for what others tell before it can be asked for its laws."""
-        asked = self.by_rows and not self.here and 0 < self.law_rows.size <= MOST_COLUMNS
-        return asked and bool(self._chained or self.compartment.settles or self._spoken)
+        return self._may_wait and not self.here and bool(self._chained or self.compartment.settles or self._spoken)
 
-    def _beside_guards(self, before: Moment, now: Moment) -> Told:
+    def _with_beside(self, named: Told, before: Moment, now: Moment) -> Told:
         if not self._waits:
-            return []
+            return alike(named) if self._may_wait else named
         now = self._met_from(before) if self._chained and self.compartment.settles else now
         known = [said_at(now, self._spoken), *(self._moves(now).values() if self._chained else ())]
         met = [self._scattered(now.values)] if self.compartment.settles else []
-        return [("beside", ca.vertcat(*known, *met))]
+        return alike([*named, ("beside", ca.vertcat(*known, *met))])
 
     def _law_again(self) -> Routine:
         tracer, now = self._moment()
-        return tracer.routine("law_again", self._viewed(now, Lawless(now, at_once=True)))
+        return tracer.routine("law_again", alike(self._viewed(now, Lawless(now, at_once=True))))
 
     def _law_foretold(self) -> Routine:
         tracer, now = self._moment()
         moves = {part: ca.SX.sym("moves", motion.numel()) for part, motion in self._moves(now).items()}
         now = now.at(now.values, moves)
         told = self._viewed(now, Lawless(now, at_once=True))
-        return forced_routine("law_foretold", tracer, ca.vertcat(*moves.values()), told)
+        return forced_routine("law_foretold", tracer, ca.vertcat(*moves.values()), alike(told))
 
     def _viewed(self, now: Moment, lawless: Lawless) -> Told:
         """What the laws are at a state."""
@@ -166,7 +172,7 @@ class LawsByRows(ByParts, SolvedEngine):
             return super()._law_respond()
         tracer, now = self._met()
         z, lawless = ca.SX.sym("z", self.law_rows.size), Lawless(now, at_once=True)
-        return forced_routine("law_respond", tracer, z, self._responded(lawless, z))
+        return forced_routine("law_respond", tracer, z, alike(self._responded(lawless, z)))
 
     def _responded(self, lawless: Lawless, forces: Vector) -> Told:
         """What forces on the rows do."""
