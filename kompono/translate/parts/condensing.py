@@ -182,6 +182,7 @@ class PartedCondensation(Condensation):
             self.closures[element].columns[root.moved_by], pose.position, pose.rotation, path=self.model.path(element),
         )  # fmt: skip
         self.held[element] = column
+        self.elimination.conditions[Unknown.rows(element)][Unknown.body(base)] = column
         self.elimination.couple(Unknown.rows(element), Unknown.body(base), column)
 
     def part_at(self, link: Link) -> Part:
