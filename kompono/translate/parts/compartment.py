@@ -202,14 +202,6 @@ class Compartment:
         return (bool(self.closing) and not self.linear) or any(part.inside.settles for part in self.parts)
 
     @cached_property
-    def refines(self) -> bool:
-        """Whether own conditions are solved for twice: open models do so with the same ones."""
-        if not self.placed or self.held is not None:
-            return False
-        references = self.twin.row_references
-        return any(not references[element].apart for element in self.closing)
-
-    @cached_property
     def keeps(self) -> bool:
         """Whether there are conditions to keep, here or inside a part."""
         return bool(self.closing or self.law_rows.size) or any(part.inside.keeps for part in self.parts)

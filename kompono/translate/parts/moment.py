@@ -23,7 +23,6 @@ from kompono.spatial.pose import Pose
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import Swept, base_step, pack_answer
 from kompono.translate.elimination.pivots import TOLERANCE
-from kompono.translate.elimination.refined import RefinedSwept
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.bordered import LawSwept
 from kompono.translate.laws.by_joints import LawClosures, trace_rows
@@ -258,10 +257,7 @@ class Moment:
         nears: tuple[Vector, ...] = (),
         declared: Closures | None = None,
     ) -> Condensed:
-        twice = level in ("force", "lawless", "rate") and self.compartment.refines
-        kind = RefinedSwept if twice else Swept
-        elimination = condensation.elimination
-        swept = kind(elimination, right, condensation.border_keys, *elimination.forward(right))
+        swept = condensation.swept(right, forces=level in ("force", "lawless"))
         plain = Condensed(self, condensation, swept, loads, nears, declared or {})
         handed = level == "force" and any(part.handed.rows for part in self.compartment.parts)
         laws = level not in ("lawless", "rate") and (self.compartment.law_rows.size or handed)
