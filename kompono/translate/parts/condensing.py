@@ -268,8 +268,8 @@ class PartedCondensation(Condensation):
     # -- the border
 
     def swept(self, right: RightSide, *, forces: bool) -> Swept:
-        """Condense to the border. In absolute coordinates what `forces` do is solved for twice, as in open models, unless
-        the conditions of every element are far from depending on each other.
+        """Condense to the border. In absolute coordinates what `forces` do is solved for twice, as in open models,
+        unless the conditions of every element are far from depending on each other.
         """
         twice = forces and self.compartment.placed and not all(self.references[e].apart for e in self.closures)
         kind = RefinedSwept if twice else Swept
