@@ -1,7 +1,8 @@
-"""How exact a closed part is whose port bears something very heavy: measured, where masses let one expect a loss.
+"""How exact a closed part is whose port bears something very heavy, and a very light body on a lever in absolute
+coordinates: measured, where masses let one expect a loss.
 
-Parts that can be opened are compared with the machine in which they are. Of sealed ones nobody has the inside: there
-the state is moved by its last digit, and what that does to the rates is what rounding does to them.
+Parts that can be opened are compared with the machine in which they are. Of sealed ones nobody has the inside: there,
+and on levers, the state is moved by its last digit, and what that does to the rates is what rounding does to them.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 from kompono.compile import Interpreter
 
 if TYPE_CHECKING:
+    from kompono.translate.engines.light import LightLever
     from kompono.translate.parts.heavy import HeavyPort
 
 EXACT = 1e-7  # relative to the largest rate, that says nothing
@@ -20,9 +22,15 @@ TIMES = 8  # that the last digits are moved
 
 
 def lost_digits(simulation: Any, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> str:
-    """How exact rates by parts are at a state, in words; empty if nothing is lost, or if they are no numbers, for then
-    the run says why.
+    """How exact rates are at a state, in words; empty if nothing is lost, or if they are no numbers, for then the run
+    says why.
     """
+    return _at_port(simulation, time, state, inputs, parameters) or _on_lever(
+        simulation, time, state, inputs, parameters
+    )
+
+
+def _at_port(simulation: Any, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> str:
     engine = simulation.translation.engine
     port: HeavyPort | None = getattr(engine, "heaviest_port", None)
     if port is None:
@@ -34,9 +42,8 @@ def lost_digits(simulation: Any, time: float, state: np.ndarray, inputs: np.ndar
 
     parts = rates("derivative", state)
     others = [rates("opened", state)] if port.opens else [rates("derivative", x) for x in _beside(state)]
-    largest = max(np.abs(others[0]).max(initial=0.0), 1e-300)
-    error = float(max(np.abs(parts - other).max(initial=0.0) for other in others) / largest)
-    if not np.isfinite(error) or error < EXACT:
+    error = _apart(parts, others)
+    if not error >= EXACT:
         return ""
     way = "leave the part open" if port.opens else "ask its author for a heavier port"
     return (
@@ -44,6 +51,36 @@ def lost_digits(simulation: Any, time: float, state: np.ndarray, inputs: np.ndar
         f"inside, so accelerations are exact to {error:.0e} of the largest only. Make what carries it heavier, or "
         f"{way}."
     )
+
+
+def _on_lever(simulation: Any, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> str:
+    engine = simulation.translation.engine
+    lever: LightLever | None = getattr(engine, "lightest_lever", None)
+    if lever is None:
+        return ""
+    speeds = slice(engine.nq, engine.nq + engine.nv)
+
+    def rates(x: np.ndarray, name: str = "derivative") -> np.ndarray:
+        found = simulation.kernel.evaluate(name, time, x, inputs, parameters)[0]
+        return found[speeds] if name == "derivative" else found
+
+    free = "law_free" in simulation.program.routines  # what sticks does not accelerate
+    scale = np.abs(rates(state, "law_free")).max(initial=0.0) if free else 0.0
+    error = _apart(rates(state), [rates(x) for x in _beside(state)], scale)
+    if not error >= EXACT:
+        return ""
+    return (
+        f"{lever.path}: the body's least moment of inertia is {lever.ratio:.0e} of what its mass has on the lever it "
+        f"is held by, so accelerations in absolute coordinates are exact to {error:.0e} of the largest only. Give it a "
+        "larger moment of inertia, or use engine='relative'."
+    )
+
+
+def _apart(rates: np.ndarray, others: list[np.ndarray], scale: float = 0.0) -> float:
+    """How far rates are from others, of the largest, which is at least `scale`; 0 where that is no number."""
+    largest = max(np.abs(others[0]).max(initial=0.0), scale, 1e-300)
+    error = float(max(np.abs(rates - other).max(initial=0.0) for other in others) / largest)
+    return error if np.isfinite(error) else 0.0
 
 
 def _beside(state: np.ndarray) -> list[np.ndarray]:

@@ -107,12 +107,19 @@ class MoreauStep:
         return float(back)
 
     def _start(self, chosen: Sequence[int]) -> UnitChoice:
-        """The modes of the last step; what is new is held at first."""
+        """The modes of the last step. What strikes is held at first; what touched and bore nothing, bears nothing at
+        first: between rough walls without clearance it could hold as much as it is held by.
+        """
         modes, directions = np.full(len(chosen), int(UnitMode.HELD)), np.zeros((len(chosen), 2))
         for i, number in enumerate(chosen):
+            acted = self.now.before[number] != 0
+            if self.settler.units[number].kind == Kind.ONE_SIDED:
+                if not acted and number not in self.struck:
+                    modes[i] = UnitMode.OFF
+                continue
             slip = self.rates[self.now.rows(number)]
             length = float(np.linalg.norm(slip))
-            if self.settler.units[number].kind != Kind.ONE_SIDED and self.now.before[number] and length > SLOW:
+            if acted and length > SLOW:
                 modes[i] = UnitMode.SLIDES
                 directions[i, : len(slip)] = slip / length
         return UnitChoice(modes, directions, np.zeros(sum(len(self.now.rows(number)) for number in chosen)))

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import casadi as ca
 import numpy as np
 import pytest
 from nonsmooth.law_machines import Stop
 from nonsmooth.test_soft import Ball, Brick, Rubbing, apexes, sticks
 from nonsmooth.touching_machines import OffASphere
 
-from kompono import Body, Event, Ground, Mode, RunError, Subsystem, simulate, simulate_many
-from kompono.library import Prismatic, Revolute, solids
+from kompono import Body, Event, Ground, Mode, RunError, Subsystem, rotation, simulate, simulate_many, time
+from kompono.library import Contact, JointEffort, Planar, Prismatic, Revolute, solids
 from kompono.model.law import JointLaw, Unit
 
 
@@ -67,6 +70,47 @@ def test_many_runs_in_steps() -> None:
     many = simulate_many(Ball(), until=0.6, contact="steps", initial={"slide.displacement": [0.8, 1.0]})
     alone = simulate(Ball(), until=0.6, contact="steps")
     assert many["slide.displacement"][1] == pytest.approx(alone["slide.displacement"], abs=1e-12)
+
+
+class Drawer(Subsystem):
+    """In a rough guide without clearance, pulled `aside` [m] of its middle: two corners bear, the others touch."""
+
+    pull, mass, long = 5.0, 2.0, 0.4
+
+    def __init__(self, aside: Any, mu: float) -> None:
+        self.ground = Ground()
+        self.drawer = Body(mass=self.mass, inertia=(0.05, 0.05, 0.05))
+        self.plane = Planar(self.ground, self.drawer)
+        for name, y, turn in (("low", -0.15, 0.0), ("top", 0.15, np.pi)):
+            side = self.ground.at(0, y, 0, orientation=rotation("z", turn))
+            corners = self.drawer.points((-self.long / 2, y, 0), (self.long / 2, y, 0))
+            setattr(self, name, Contact(side.plane("y"), corners, mu=mu))
+        self.along = JointEffort(self.plane, self.pull, coordinate="x")
+        self.turn = JointEffort(self.plane, -self.pull * aside, coordinate="angle")
+
+
+@pytest.mark.parametrize("engine", ["relative", "absolute"])
+@pytest.mark.parametrize("mu", [0.5, 0.9])
+def test_what_touches_without_bearing_is_not_wedged(engine: str, mu: float) -> None:
+    """Forces of four corners that hold each other and the drawer would fit as well: it stayed where it was."""
+    result = simulate(Drawer(0.2, mu), until=0.5, step=1e-3, contact="steps", engine=engine)
+    normal = Drawer.pull * 0.2 / Drawer.long
+    bears = [result[f"{side}.{corner}.normal"] for side in ("low", "top") for corner in (0, 1)]
+    assert result["plane.x"][-1] == pytest.approx((Drawer.pull - 2 * mu * normal) / Drawer.mass / 8, abs=1e-12)
+    assert np.sort(bears, axis=0) == pytest.approx(np.array([[0.0], [0.0], [normal], [normal]]) + 0 * bears[0])
+
+
+def test_corners_of_a_drawer_bear_in_turn() -> None:
+    """The pull goes from side to side twice a second: friction is half of it times |cos|, whose mean is 2 / pi."""
+    result = simulate(Drawer(0.2 * ca.cos(4 * np.pi * time), 0.5), until=1.0, step=1e-3, contact="steps")
+    exact = Drawer.pull / Drawer.mass * (1 / 2 - 1 / (2 * np.pi))
+    assert result["plane.x"][-1] == pytest.approx(exact, abs=1e-5)
+
+
+def test_a_wedged_drawer_is_wedged() -> None:
+    """Pulled far beside its middle its friction holds it, whatever the pull is."""
+    result = simulate(Drawer(0.5, 0.5), until=0.5, step=1e-3, contact="steps")
+    assert np.abs(result["plane.x"]).max() < 1e-12
 
 
 class Guide(JointLaw):

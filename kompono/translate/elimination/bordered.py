@@ -39,6 +39,10 @@ class Swept:
         known = {key: given[6 * k : 6 * k + 6, :] for k, key in enumerate(self.keys)}
         return self.elimination.back(self.right, self.eliminated, known)
 
+    def again(self, right: RightSide) -> Swept:
+        """The same equations with another right side."""
+        return type(self)(self.elimination, right, self.keys, *self.elimination.forward(right))
+
 
 def sweep(elimination: Elimination, right: RightSide, keys: Sequence[Unknown]) -> Swept:
     """Condense to the unknowns of the border."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import casadi as ca
 
-from kompono.translate.elimination.blocks import Elimination, downdate
+from kompono.translate.elimination.blocks import Elimination, PivotReference, downdate
 from kompono.translate.elimination.pairs import PortPair
 from kompono.translate.elimination.pivots import TOLERANCE, pair_inverse
 from kompono.translate.elimination.unknowns import Unknown
@@ -32,11 +32,16 @@ class PortedElimination(Elimination):
     def __init__(self, tracer: Tracer, tolerance: Scalar | float = TOLERANCE) -> None:
         super().__init__(tracer, tolerance)
         self.defined: dict[Unknown, Defined] = {}
+        self.conditions: dict[Unknown, dict[Unknown, Matrix]] = {}  # G of rows as it was before anything was eliminated
 
     @property
     def pairs(self) -> list[PortPair]:
         """Ports that were eliminated."""
         return [step for step in self.steps if isinstance(step, PortPair)]
+
+    def add_rows(self, key: Unknown, columns: dict[Unknown, Matrix], reference: PivotReference, path: str) -> None:
+        self.conditions[key] = dict(columns)
+        super().add_rows(key, columns, reference, path)
 
     def define(self, key: Unknown, size: int, maps: dict[Unknown, Matrix]) -> None:
         """A new unknown y_key = sum_k T_k y_k + d that `hang_defined` will substitute; some of the others may be hung

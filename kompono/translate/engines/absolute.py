@@ -36,6 +36,7 @@ from kompono.translate.engines.channels import ChannelWriter
 from kompono.translate.engines.decided import find_places, told_tree
 from kompono.translate.engines.inverses import find_inverses
 from kompono.translate.engines.judging import Close
+from kompono.translate.engines.light import LightLever, lightest_lever
 from kompono.translate.engines.placed import closures_on_bodies, counted_joints, mass_inverse, posed_on_speeds
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.relative import RelativeEngine
@@ -172,6 +173,11 @@ class AbsoluteEngine(SolvedEngine):
             return [level.element for level in self._levels(closures)]
 
         return at_positions(self._by_joints.probe, self.closing, self._known_laws, order, references, unit=unit)
+
+    @cached_property
+    def lightest_lever(self) -> LightLever | None:
+        """Where digits may be lost, however the conditions are solved for."""
+        return lightest_lever(self.model)
 
     @cached_property
     def _known_laws(self) -> Laws:

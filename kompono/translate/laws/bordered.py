@@ -21,7 +21,7 @@ import casadi as ca
 from kompono.model.joint import Joint
 from kompono.spatial.vectors import symmetric
 from kompono.translate.elimination.blocks import RightSide
-from kompono.translate.elimination.bordered import Swept, sweep
+from kompono.translate.elimination.bordered import Swept
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.laws.acting import measured, pushes, row_accelerations
 from kompono.translate.laws.answer import linear_part, solved
@@ -220,7 +220,7 @@ class LawSwept:
         if self.parts is not None:
             self.parts.push(bias, z[self.rows.size :, :])
         right = RightSide(bias, {} if alone else self.swept.right.offsets)
-        return sweep(self.swept.elimination, right, self.swept.keys)
+        return self.swept.again(right)
 
     # -- native code
 

@@ -28,10 +28,11 @@ from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist, carry_wrench_back, symmetric, twist_matrix
 from kompono.translate.elimination.blocks import PivotReference, RightSide
-from kompono.translate.elimination.bordered import unpack_answer
+from kompono.translate.elimination.bordered import Swept, unpack_answer
 from kompono.translate.elimination.inertia_form import Condensation, ground_acceleration
 from kompono.translate.elimination.plan import EliminationPlan
 from kompono.translate.elimination.ported import PortedElimination
+from kompono.translate.elimination.refined import RefinedSwept
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.laws.handed import Handed, HandedShape
 from kompono.translate.motion.conditions import Closing, Closures
@@ -182,6 +183,7 @@ class PartedCondensation(Condensation):
             self.closures[element].columns[root.moved_by], pose.position, pose.rotation, path=self.model.path(element),
         )  # fmt: skip
         self.held[element] = column
+        self.elimination.conditions[Unknown.rows(element)][Unknown.body(base)] = column
         self.elimination.couple(Unknown.rows(element), Unknown.body(base), column)
 
     def part_at(self, link: Link) -> Part:
@@ -264,6 +266,14 @@ class PartedCondensation(Condensation):
             bias[key] = call(lambda a, b: a + b, bias[key], value) if key in bias else value
 
     # -- the border
+
+    def swept(self, right: RightSide, *, forces: bool) -> Swept:
+        """Condense to the border. In absolute coordinates what `forces` do is solved for twice, as in open models,
+        unless the conditions of every element are far from depending on each other.
+        """
+        twice = forces and self.compartment.placed and not all(self.references[e].apart for e in self.closures)
+        kind = RefinedSwept if twice else Swept
+        return kind(self.elimination, right, self.border_keys, *self.elimination.forward(right))
 
     @property
     def border_keys(self) -> list[Unknown]:

@@ -28,7 +28,7 @@ import casadi as ca
 from kompono.model.body import Frame
 from kompono.model.joint import Joint
 from kompono.translate.elimination.blocks import RightSide
-from kompono.translate.elimination.bordered import Swept, sweep
+from kompono.translate.elimination.bordered import Swept
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.laws.acting import measured, pushes, row_accelerations
 from kompono.translate.laws.split import coefficients
@@ -96,7 +96,7 @@ class Lawless:
         """What forces on all rows do at the border, alone."""
         own, ports = self._divided(forces)
         right = RightSide(self._pushing({}, own, ports), {})
-        return sweep(self.swept.elimination, right, self.swept.keys).answer()[1]
+        return self.swept.again(right).answer()[1]
 
     def free(self, border: Vector) -> tuple[Vector, Vector]:
         """Accelerations of all rows and measures without forces."""
@@ -134,7 +134,7 @@ class Lawless:
         """With forces on own rows, and what is added at the ports of parts."""
         bias = self._pushing(dict(self.swept.right.bias), forces, ports)
         right = RightSide(bias, self.swept.right.offsets)
-        solution = sweep(self.swept.elimination, right, self.swept.keys).resolve(border)
+        solution = self.swept.again(right).resolve(border)
         for law, span in self.rows.spans.items():
             solution[Unknown.rows(law._rows)] = -forces[span, :]
         for part, vector in ports.items():

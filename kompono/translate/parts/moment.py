@@ -21,7 +21,7 @@ from kompono.model.signal import Output
 from kompono.model.state import State
 from kompono.spatial.pose import Pose
 from kompono.translate.elimination.blocks import RightSide
-from kompono.translate.elimination.bordered import Swept, base_step, pack_answer, sweep
+from kompono.translate.elimination.bordered import Swept, base_step, pack_answer
 from kompono.translate.elimination.pivots import TOLERANCE
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.bordered import LawSwept
@@ -257,7 +257,7 @@ class Moment:
         nears: tuple[Vector, ...] = (),
         declared: Closures | None = None,
     ) -> Condensed:
-        swept = sweep(condensation.elimination, right, condensation.border_keys)
+        swept = condensation.swept(right, forces=level in ("force", "lawless"))
         plain = Condensed(self, condensation, swept, loads, nears, declared or {})
         handed = level == "force" and any(part.handed.rows for part in self.compartment.parts)
         laws = level not in ("lawless", "rate") and (self.compartment.law_rows.size or handed)

@@ -17,6 +17,7 @@ from kompono.translate.engines.absolute import AbsoluteEngine
 from kompono.translate.engines.discrete.linked import LinkedEngine
 from kompono.translate.engines.discrete.links import Strengths
 from kompono.translate.engines.judging import Close
+from kompono.translate.engines.light import LightLever, lightest_lever
 from kompono.translate.engines.registry import EngineEntry
 from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
@@ -155,6 +156,10 @@ class PartedAbsoluteEngine(SolvedByParts, PlacedTwin):
     def by_joints(self) -> Twin | None:
         """The same in joint coordinates, where its start is assembled; None if it can be opened for that."""
         return self.compartment.joined
+
+    @cached_property
+    def lightest_lever(self) -> LightLever | None:
+        return lightest_lever(self.model) if self.here else None
 
     def opened_derivative(self) -> Routine:
         return AbsoluteEngine(self.model, self.topology, self.kernels, shared=False, close=self._close).derivative()
