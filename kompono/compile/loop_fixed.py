@@ -45,7 +45,7 @@ class RungeKutta:
     alike, remembers = True, ()
 
     def __init__(self, tableau: Tableau) -> None:
-        self.tableau, self.damps = tableau, 2.5 if tableau.order > MIDPOINT.order else 1.5
+        self.tableau, self.damps = tableau, 2.7 if tableau.order > MIDPOINT.order else 1.8
 
     def advance(self, machine: Machine, time: Value, h: Value) -> None:
         """All stages."""

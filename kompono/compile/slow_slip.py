@@ -10,7 +10,7 @@ Below the speed that friction changes in two of the `finest` pieces there are, t
 the last event. That is an error of second order in these pieces, which shrink with the square of the step.
 
 Slip straight along the direction chosen does not turn, however slow it is: its pieces are as long as the method damps
-what it has to the side, which is rounding: 2.5 T for rk4. Once that is more, pieces are as above.
+what it has to the side, which is rounding: 2.7 T for rk4. Once that is more, pieces are as above.
 
 Slips tell their speed, over that below which they lean, beside the guards (`trace_slopes`), those of parts as well.
 """
