@@ -19,8 +19,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kompono.compile.emit import Code, Value
+from kompono.compile.emit import Code, Value, anywhere
 from kompono.compile.law_bounds import BRIEF
+from kompono.compile.law_state import IDLE
 from kompono.compile.machine import Machine, tells_slopes
 from kompono.translate.laws.naming import STRAIGHT
 from kompono.translate.program import LawUnit
@@ -50,22 +51,26 @@ def longest(machine: Machine, damps: float) -> Value:
     """
     code, now, before, paced = machine.code, *(machine.vector(n) for n in ("slopes", "slopes_before", "paced"))
     whole = 2.0 * machine.block.step_size  # more than enough, whatever rounding does
+    calm = code.math("maxnum", whole, 4.0 * CALM)  # the same before its share
     found = code.variable(machine.lanes.real, whole)
     last, made = paced[0], paced[1]
-    for first, apart, count in planar(machine.program.laws):
-        with code.loop(count) as i:
-            k = i * apart + first
-            speed, is_straight = _told(code, now[k])
-            earlier, _ = _told(code, before[k])
-            stiff = machine.block.finest * speed
-            change = code.math("fabs", speed - earlier)
-            known = (made > 0.0) & (earlier > 0.0) & (change * _FAR > speed * made)
-            passing = code.select(known, SHARE * made * speed / code.select(known, change, 1.0), _FAR)
-            size = code.math("minnum", stiff, passing)
-            calm = machine.block.step_size * code.math("sqrt", size * (1.0 / CALM))
-            size = code.select(is_straight, 2.0 * damps * stiff, code.math("minnum", size, calm))
-            shorter = (size > 0.0) & (size < found.get())
-            found.set(code.select(shorter, size, found.get()))
+    with code.when(machine.block.acting > IDLE):
+        for first, apart, count in planar(machine.program.laws):
+            with code.loop(count) as i:
+                k = i * apart + first
+                speed, is_straight = _told(code, now[k])
+                earlier, _ = _told(code, before[k])
+                stiff, straight = machine.block.finest * speed, 2.0 * damps * machine.block.finest * speed
+                change, share = code.math("fabs", speed - earlier), SHARE * made * speed
+                turning = (stiff < calm) | (share < calm * change)
+                with code.when(anywhere((speed > 0.0) & code.select(is_straight, straight < whole, turning))):
+                    known = (made > 0.0) & (earlier > 0.0) & (change * _FAR > speed * made)
+                    passing = code.select(known, share / code.select(known, change, 1.0), _FAR)
+                    size = code.math("minnum", stiff, passing)
+                    grown = machine.block.step_size * code.math("sqrt", size * (1.0 / CALM))
+                    size = code.select(is_straight, straight, code.math("minnum", size, grown))
+                    shorter = (size > 0.0) & (size < found.get())
+                    found.set(code.select(shorter, size, found.get()))
     most = GROWS * last
     return code.select((last > 0.0) & (most < found.get()), most, found.get())
 

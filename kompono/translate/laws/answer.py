@@ -230,6 +230,15 @@ def trace_open_guards(rows: LawRows, answer: Acting) -> list[Scalar]:
     return values
 
 
+def trace_open_slopes(rows: LawRows, answer: Acting) -> list[Scalar]:
+    """How fast the guards of gaps rise where all are open, and nothing slips."""
+    values: list[Scalar] = [ca.SX(0)] * len(rows.units)
+    for unit in rows.placed:
+        if unit.shape.gap is not None:
+            values[unit.one_sided] = -answer.rate[unit.gap_row]
+    return values
+
+
 def trace_slopes(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
     """How fast the guards of open gaps rise, one for each `LawUnit`; of slip in a plane its speed over the one below
     which its direction leans, at least 1, and `STRAIGHT` times that along the direction chosen; zero for others.
