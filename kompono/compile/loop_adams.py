@@ -21,7 +21,7 @@ _CORRECTOR = (9 / 24, 19 / 24, -5 / 24, 1 / 24)
 class Adams:
     """The PECE step with its history."""
 
-    alike, remembers = False, tuple(_PAST)
+    alike, remembers, damps = False, tuple(_PAST), 1.0
 
     def advance(self, machine: Machine, time: Value, h: Value) -> None:
         """A Runge-Kutta step while the history is short, then predictor and corrector."""

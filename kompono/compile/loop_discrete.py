@@ -25,7 +25,7 @@ from kompono.compile.machine import Machine
 class Leapfrog:
     """A `StepRule` for programs that have the routines `kick` and `drift`."""
 
-    alike, remembers = True, ("rate0",)
+    alike, remembers, damps = True, ("rate0",), 1.0
 
     def advance(self, machine: Machine, time: Value, h: Value) -> None:
         """From `state` at `time`, write the state h later to `next`."""

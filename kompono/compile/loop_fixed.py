@@ -20,6 +20,7 @@ class StepRule(Protocol):
 
     alike: bool  # `partial` is `advance`: the method knows nothing of the steps before
     remembers: tuple[str, ...]  # vectors that a step takes over from the one before
+    damps: float  # a step may be so many times as long as the time in which something dies away, and it still does
 
     def advance(self, machine: Machine, time: Value, h: Value) -> None:
         """From `state` at `time`, write the state h later to `next`."""
@@ -44,7 +45,7 @@ class RungeKutta:
     alike, remembers = True, ()
 
     def __init__(self, tableau: Tableau) -> None:
-        self.tableau = tableau
+        self.tableau, self.damps = tableau, 2.7 if tableau.order > MIDPOINT.order else 1.8
 
     def advance(self, machine: Machine, time: Value, h: Value) -> None:
         """All stages."""

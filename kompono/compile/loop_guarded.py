@@ -68,7 +68,7 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
         end = sampling.stop_at(machine, whole)
     stop, size = end, None
     if slow_slip.divides(machine):
-        end, size = slow_slip.end_of_piece(machine, time, end)
+        end, size = slow_slip.end_of_piece(machine, (time, end), step.damps)
     short = inside | (end < whole)
     make_piece(machine, step, (time, end), short)
 

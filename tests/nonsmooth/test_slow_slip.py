@@ -19,6 +19,7 @@ from nonsmooth.law_machines import G, Tripod
 from nonsmooth.test_exact_machines import Whole
 
 from kompono import Body, Ground, JointLaw, Parameter, Result, Simulation, Subsystem, Unit, minimize, simulate, time
+from kompono.compile.slow_slip import finest
 from kompono.library import Gravity, Planar, SpringDamper
 
 LONG = bool(os.environ.get("KOMPONO_LAWS"))
@@ -142,6 +143,18 @@ def test_steps_are_divided_while_slip_is_slow_only() -> None:
     off = result.time[np.abs(result.time / 1e-3 - np.round(result.time / 1e-3)) > 1e-6]
     assert len(result.time) - len(off) == 501
     assert np.array_equal(off[::2], off[1::2])  # before an event and behind it
+
+
+@pytest.mark.parametrize(("method", "damps"), [("rk4", 2.7), ("rk2", 1.8)])
+def test_straight_slip_is_divided_as_stability_asks_and_no_more(method: str, damps: float) -> None:
+    """Friction is 300 times what is left of the pull, so T is t / 300; pieces are `damps` T, until that is a step."""
+    pull, until, step = 1e-3 * G, 0.5, 1e-3
+    result = simulate(Coin(slope=0.3 * G + pull), until=until, step=step, method=method, progress=False).check()
+    assert abs(result["plane.x"][-1] - pull * until**2 / 2) < 1e-13
+    assert np.abs(result["plane.y"]).max() < 1e-15
+    more = result.statistics["steps"] - until / step
+    wanted = 300 / damps * np.log(step / (2 * damps * finest(step)))
+    assert 0.9 * wanted < more < 1.3 * wanted
 
 
 class Rough(Coin):

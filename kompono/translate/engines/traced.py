@@ -17,7 +17,7 @@ from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.laws.softened import mode_rates
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.program import Channel, Routine
-from kompono.translate.symbolic import Vector
+from kompono.translate.symbolic import Scalar, Vector
 
 if TYPE_CHECKING:
     from kompono.translate.elimination.blocks import Elimination
@@ -172,23 +172,18 @@ class TracedEngine(PosedEngine):
 
     def guards(self) -> Routine:
         """Expressions whose rise through zero is an event; they may use results."""
-        from kompono.translate.laws.answer import trace_guards
+        from kompono.translate.laws.answer import trace_guards, trace_slopes
 
         values = self._event_guards()
         if self.moving.acting is None:
             return self.present.tracer.routine("guards", [("values", ca.vertcat(*values))])
         values += trace_guards(self.law_rows, self.moving.tracer, self.moving.acting)
         named = [("values", ca.vertcat(*values)), ("rate", self._rates())]  # forces are known then, so are rates
-        return self.moving.tracer.routine("guards", [*named, *self._slopes()])
+        slopes = trace_slopes(self.law_rows, self.moving.tracer, self.moving.acting)
+        return self.moving.tracer.routine("guards", [*named, *self._told_slopes(slopes)])
 
-    def _slopes(self) -> list[tuple[str, Vector]]:
-        from kompono.translate.laws.answer import trace_slopes
-
-        moving = self.moving
-        assert moving.acting is not None
-        if not self.law_rows.has_slopes:
-            return []
-        return [("slopes", ca.vertcat(*trace_slopes(self.law_rows, moving.tracer, moving.acting)))]
+    def _told_slopes(self, slopes: list[Scalar]) -> list[tuple[str, Vector]]:
+        return [("slopes", ca.vertcat(*slopes))] if self.law_rows.has_slopes else []
 
     def _event_guards(self) -> list[Vector]:
         self._bind_results()
@@ -199,13 +194,14 @@ class TracedEngine(PosedEngine):
 
     def _open_guards(self) -> Routine:
         """The same while all gaps are open."""
-        from kompono.translate.laws.answer import trace_open_guards
+        from kompono.translate.laws.answer import trace_open_guards, trace_open_slopes
 
         acting = self.moving.acting
         assert acting is not None
         values = [*self._event_guards(), *trace_open_guards(self.law_rows, acting)]
         named = [("values", ca.vertcat(*values)), ("rate", self._open_rates())]
-        return self.moving.tracer.routine("open_guards", [*named, *self._slopes()])
+        slopes = trace_open_slopes(self.law_rows, acting)
+        return self.moving.tracer.routine("open_guards", [*named, *self._told_slopes(slopes)])
 
     def _bind_results(self) -> None:
         from kompono.translate.engines.channels import ChannelWriter

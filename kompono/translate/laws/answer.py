@@ -20,7 +20,7 @@ import casadi as ca
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.along import replayed
 from kompono.translate.laws.handed import handed_numbers
-from kompono.translate.laws.naming import FIELDS, OWN, PUSHES, feet_told
+from kompono.translate.laws.naming import FIELDS, OWN, PUSHES, STRAIGHT, feet_told
 from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, PlacedUnit
 from kompono.translate.laws.split import coefficients, split, told
 from kompono.translate.laws.stand_in import make_stand_in
@@ -35,6 +35,7 @@ TINY = 1e-300
 PLANE = 2  # rows of slip in a plane
 TURNED = 0.7  # cosine of the angle by which the direction of slip may turn before it is chosen anew
 BACK = 1e-13  # slip speed [m/s] against the chosen direction that is none: what is at its limit may rest
+STEADY = 1e-9  # part of slip across the chosen direction that is none
 ASIDE = 0.02  # the same where slip is slow: part of that speed it may have to the side
 NOISE = 1e-12  # a speed [m/s, rad/s] that a closed gap may leave to what slides along it, what sticks to a gap
 
@@ -229,17 +230,27 @@ def trace_open_guards(rows: LawRows, answer: Acting) -> list[Scalar]:
     return values
 
 
+def trace_open_slopes(rows: LawRows, answer: Acting) -> list[Scalar]:
+    """How fast the guards of gaps rise where all are open, and nothing slips."""
+    values: list[Scalar] = [ca.SX(0)] * len(rows.units)
+    for unit in rows.placed:
+        if unit.shape.gap is not None:
+            values[unit.one_sided] = -answer.rate[unit.gap_row]
+    return values
+
+
 def trace_slopes(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
     """How fast the guards of open gaps rise, one for each `LawUnit`; of slip in a plane its speed over the one below
-    which its direction leans, at least 1; zero for others.
+    which its direction leans, at least 1, and `STRAIGHT` times that along the direction chosen; zero for others.
     """
     values: list[Scalar] = [ca.SX(0)] * len(rows.units)
     for unit, acts, slips, _ in rows.states(tracer, answer.rate):
         if unit.shape.gap is not None:
             values[unit.one_sided] = ca.if_else(acts, 0, -answer.rate[unit.gap_row])
         if unit.shape.slips == PLANE:
-            speed = _norm(answer.rate[unit.slip_row : unit.slip_row + PLANE, :])
-            shares = ca.fmax(speed / ca.if_else(slips, slips, 1), 1)
+            slip = answer.rate[unit.slip_row : unit.slip_row + PLANE, :]
+            speed, aside = _norm(slip), _aside(slip, _chosen(unit, tracer))
+            shares = ca.fmax(speed / ca.if_else(slips, slips, 1), 1) * ca.if_else(aside < STEADY * speed, STRAIGHT, 1)
             values[unit.dry] = ca.if_else(ca.logic_and(acts, slips), shares, 0)
     return values
 
@@ -271,8 +282,13 @@ def trace_guards(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
 def _turned(slip: Vector, chosen: Vector, slow: Scalar) -> Scalar:
     """What rises through zero when slip in a plane has another direction than the one chosen, or passes zero."""
     speed, along = _norm(slip), ca.dot(slip, chosen)
-    aside = ca.fabs(chosen[0] * slip[1] - chosen[1] * slip[0])
+    aside = _aside(slip, chosen)
     return ca.if_else(speed < slow, ca.fmax(aside - ASIDE * slow, -along - BACK), TURNED * speed - along)
+
+
+def _aside(slip: Vector, chosen: Vector) -> Scalar:
+    """How fast slip in a plane is across a direction."""
+    return ca.fabs(chosen[0] * slip[1] - chosen[1] * slip[0])
 
 
 def _chosen(unit: PlacedUnit, tracer: Tracer) -> Vector:

@@ -20,6 +20,7 @@ FIELDS = (
     "unit",
 )  # of a row in the table of laws, which has them one after the other: first all kinds
 OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction * limit
+STRAIGHT = 1e30  # so many times more is told of the speed of slip that does not turn
 PUSHES, OWN = -1, -2  # counts of one measure that is never negative; the latter is the force of row `unit` of the table
 _RESPOND = re.compile(r"respond(\d+)_\w+")
 _FEET = re.compile(r"respond\d+_stand(\d+)_")  # "feet" in older names, which tell no columns

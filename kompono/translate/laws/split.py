@@ -128,8 +128,6 @@ class _Walk:
             return -value if op == ca.OP_SUB and moving[1] else value
         if op not in _ONCE.get(tuple(moving), ()):
             raise TranslationError(f"internal: operation {op} is not linear in the forces of laws")
-        if op == ca.OP_DIV:
-            return self._operand(given[0]) * self._stand_in(1 / self._still(given[1]))
         operands = [self._operand(k) for k in given]
         return ca.SX.unary(op, *operands) if len(given) == 1 else ca.SX.binary(op, *operands)
 
