@@ -46,6 +46,7 @@ class Gear(Coupling):
         a = coordinate_of(first, first_coordinate, "first_coordinate")
         b = coordinate_of(second, second_coordinate, "second_coordinate")
         ratio, offset = scalar(ratio, "the ratio"), scalar(offset, "the offset")
+        fraction(restitution, "the restitution")
         if backlash is None:
             fix = "Give backlash=, too: what does not part gives nothing back."
             tell_unused_number(restitution, "a restitution without backlash", fix)
@@ -78,6 +79,8 @@ class Backlash(JointLaw):
         super().__init__(*([first] if first is second else [first, second]))
         a = coordinate_of(first, first_coordinate, "first_coordinate")
         b = coordinate_of(second, second_coordinate, "second_coordinate")
+        if ca.is_equal(ca.SX(a), ca.SX(b)):
+            raise ModelError("both wheels have the same coordinate.", fix="Give two joints, or two coordinates of one.")
         ratio, offset, play = scalar(ratio, "the ratio"), scalar(offset, "the offset"), scalar(backlash, "the backlash")
         if not isinstance(play, ca.SX) and play <= 0:
             raise ModelError(f"the backlash {shown(backlash)} is not positive.", fix="Give the whole play [rad, m].")

@@ -145,6 +145,7 @@ def translated(
     asked = (*asked, *(elaborated.path(part) for part in parts), *([f"away {elaborated.path(p)}" for p in away]))
     contact = EVENTS if request.contact == IMPACTS else request.contact  # the same equations
     asked = (*asked, contact) if declared.laws else asked
+    asked = (*asked, "numbers in place") if parts and numbers is None else asked
     kept = None if sealed else find_kept(shelf, declared, asked, kernels, numbers)
     closing = () if entry.by_joints else closing_elements(elaborated, topology)
     hidden = tuple(elaborated.path(part) for part in elaborated.subsystems if isinstance(part, Sealed | Fmu))
@@ -229,7 +230,8 @@ def _divided(
     away: Sequence[Subsystem], declared: Elaborated,
 ) -> tuple[Parted, OpenNumbers | None]:  # fmt: skip
     """The same with numbers that are put in after tracing, where that can be; and these."""
-    if has_files(model) or model.soft or entry.links:
+    away_too = request.ranks or request.elsewhere is not None  # where all parts have the code that keepers have
+    if has_files(model) or model.soft or entry.links or away_too:
         return _parted(model, parts, entry, request, close, away), None
     numbers = open_numbers(model, entry, declared)
     parted = _parted(replace(model, numbers=numbers), parts, entry, request, close, away)
@@ -292,9 +294,7 @@ def closed_parts(model: Subsystem, request: Request, close: Close | None = None)
     parts = closed_subsystems(elaborated, request.closed)
     if not parts:
         return ()
-    if request.contact == SOFT:  # whose step only a run knows
-        return _parted(elaborated, parts, engine_named(request.engine), request, close, ()).parts
-    return _divided(elaborated, parts, engine_named(request.engine), request, close, (), elaborated)[0].parts
+    return _parted(elaborated, parts, engine_named(request.engine), request, close, ()).parts
 
 
 def away_translation(near: Translation, paths: Sequence[str]) -> Translation:

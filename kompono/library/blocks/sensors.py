@@ -38,7 +38,7 @@ class Measured(Block):
             if seed is None:
                 raise ModelError("noise without a seed.", fix="Give seed=, another one for each sensor.")
         elif seed is not None:
-            tell_unused("a seed, but no noise", "Give deviation= or drift=.")
+            raise ModelError("a seed, but no noise.", fix="Give deviation= or drift=.")
         if deviation:
             self.noise = Noise(seed=seed, every=every, deviation=deviation)  # type: ignore[arg-type]
             told += self.noise.output
