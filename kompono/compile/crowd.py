@@ -16,6 +16,7 @@ import numpy as np
 EVENTS = 200
 STEPS = 10
 RING = EVENTS + 1
+CALM = 6  # events of a unit within a step; with each more, slip in a plane leans below twice the speed (`instant.py`)
 BORNE = 5000  # events of crowds that a run follows one by one: seconds at most, once
 
 
@@ -25,6 +26,11 @@ class Crowd:
     def __init__(self, units: int) -> None:
         self.borne = BORNE
         self.times, self.counts = np.zeros((units, RING)), np.zeros(units, dtype=np.int64)
+
+    def recent(self, time: float, step: float, units: Iterable[int]) -> int:
+        """How many events one of some units had within a step [s] before."""
+        rings = (self.times[unit, : min(int(self.counts[unit]), RING)] for unit in units)
+        return max((int(np.count_nonzero(ring > time - step)) for ring in rings), default=0)
 
     def count(self, time: float, step: float, units: Iterable[int]) -> int:
         """Note an event of some units; a unit whose events crowd, or -1. `step` is what a user asked for."""

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kompono.compile.block import Block, ChunkEnd, guard_count, layout
-from kompono.compile.crowd import Crowd
+from kompono.compile.crowd import CALM, Crowd
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import acts, inputs_at, zeros_on_a_line
@@ -258,7 +258,10 @@ class Run(ABC):
         now = block.time, self.state, inputs_at(self._table, block.time), self._parameters
         looked = np.array_equal(self._vector("looked"), self.state)  # with its handles: it is that state
         cast(Any, self.settle).known = self._vector("beside").copy() if looked else np.zeros(0)
+        recent = self.crowd.recent(block.time, self._usual_step, fired.tolist())
+        cast(Any, self.settle).leans = 2.0 ** min(max(recent - CALM, 0), 60)
         self.state[:], happened = self.settle(*now, fired, self._equal_steps)
+        cast(Any, self.settle).leans = 1.0
         self._block.acting = acts(self._program, self.state)
         pending[first:] = armed[first:] = 0.0
         self._vector("spared")[first:] = self._vector("seen")[first:] = 0.0

@@ -30,6 +30,7 @@ class Settler:
         self.units: tuple[LawUnit, ...] = kernel.program.laws
         self.first_event = len(self.program.events) - len(LAW_EVENTS) * len(self.units)
         self.known = np.zeros(0)  # what parts elsewhere told beside the guards that rose, for the next event
+        self.leans = 1.0  # times the speed below which slip in a plane leans to the direction chosen, see `crowd.py`
         self._idle: list[int] = []  # units that touched at the last event, held by joints
 
     @cached_property
