@@ -17,6 +17,7 @@ class Host(Protocol):
     """Keeps the state of a part, wherever that is. A part is as its owner has it (`translate.parts.away.AwayPart`)."""
 
     lasts: bool  # whether what it keeps can outlive a run, which goes on later
+    is_here: bool  # whether it is this process
     may_be_lost: bool  # whether the run may lose it and go on later from where it was shortly before
 
     def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> PartSession:
@@ -31,7 +32,7 @@ class Host(Protocol):
 class InProcess:
     """Keeps a closed part in this very process: the same frames, and nothing travels."""
 
-    lasts, may_be_lost = True, False
+    lasts, may_be_lost, is_here = True, False, True
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

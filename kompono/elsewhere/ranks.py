@@ -71,7 +71,7 @@ class Over:
 class RankHost:
     """Another rank as who keeps parts."""
 
-    lasts, may_be_lost = True, False  # a rank that is lost ends all
+    lasts, may_be_lost, is_here = True, False, False  # a rank that is lost ends all
 
     def __init__(self, wires: RankWires, rank: int) -> None:
         self.wires, self.rank, self._count = wires, rank, 0

@@ -162,7 +162,7 @@ class _Questions:
 class RemoteHost:
     """The supplier as who keeps the part; each run is a session of its own."""
 
-    may_be_lost = True
+    may_be_lost, is_here = True, False
 
     def __init__(self, code: RemoteCode) -> None:
         self.code, self.lasts = code, code.lasts

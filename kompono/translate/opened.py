@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from kompono.foreign.element import Fmu
 from kompono.model.element import Element
+from kompono.request import Request
 from kompono.sealed.element import Sealed
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.open_networks import decide_networks
@@ -21,6 +22,12 @@ from kompono.translate.structure.topology import Topology
 def has_files(model: Elaborated) -> bool:
     """Whether some components are files; then numbers stay in the code."""
     return any(isinstance(part, Sealed | Fmu) for part in model.subsystems)
+
+
+def on_ranks(request: Request) -> bool:
+    """Whether parts are kept by other processes, or may be, on another number of ranks: all have the same code then."""
+    hosts = None if request.elsewhere is None else tuple(request.elsewhere.values())
+    return request.ranks or (hosts is not None and not any(host.is_here for host in hosts))
 
 
 def open_numbers(model: Elaborated, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:

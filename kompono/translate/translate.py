@@ -39,7 +39,7 @@ from kompono.translate.laws.softened import softened
 from kompono.translate.lengths import lengths_of
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
-from kompono.translate.opened import all_numbers, has_files, open_numbers, open_places, with_numbers
+from kompono.translate.opened import all_numbers, has_files, on_ranks, open_numbers, open_places, with_numbers
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.refused import refuse_engine
 from kompono.translate.program import IMPLICIT, Channel, Program, Routine, law_events
@@ -230,8 +230,7 @@ def _divided(
     away: Sequence[Subsystem], declared: Elaborated,
 ) -> tuple[Parted, OpenNumbers | None]:  # fmt: skip
     """The same with numbers that are put in after tracing, where that can be; and these."""
-    away_too = request.ranks or request.elsewhere is not None  # where all parts have the code that keepers have
-    if has_files(model) or model.soft or entry.links or away_too:
+    if has_files(model) or model.soft or entry.links or on_ranks(request):
         return _parted(model, parts, entry, request, close, away), None
     numbers = open_numbers(model, entry, declared)
     parted = _parted(replace(model, numbers=numbers), parts, entry, request, close, away)
