@@ -260,8 +260,10 @@ class Run(ABC):
         cast(Any, self.settle).known = self._vector("beside").copy() if looked else np.zeros(0)
         recent = self.crowd.recent(block.time, self._usual_step, fired.tolist())
         cast(Any, self.settle).leans = 2.0 ** min(max(recent - CALM, 0), 60)
-        self.state[:], happened = self.settle(*now, fired, self._equal_steps)
-        cast(Any, self.settle).leans = 1.0
+        try:
+            self.state[:], happened = self.settle(*now, fired, self._equal_steps)
+        finally:
+            cast(Any, self.settle).leans = 1.0
         self._block.acting = acts(self._program, self.state)
         pending[first:] = armed[first:] = 0.0
         self._vector("spared")[first:] = self._vector("seen")[first:] = 0.0
