@@ -74,9 +74,8 @@ class Random(Subsystem):
         ]
         if count > 2:
             self.rod = brace(self.bodies[0].at(0.3, 0.3, 0), self.bodies[-1].at(0, 0.2, 0.2), rod)
-        for each in self.joints:
-            if isinstance(each, Revolute):
-                self.add(f"twist_{each._name}", RotationalSpringDamper(each, k=2.0, c=0.1))
+        turning = [each for each in self.joints if isinstance(each, Revolute)]
+        self.twists = [RotationalSpringDamper(each, k=2.0, c=0.1) for each in turning]
         ports = rng.permutation(count)[:2]
         self.expose(first=at(rng, self.bodies[ports[0]]), second=at(rng, self.bodies[ports[1]]))
 
