@@ -29,17 +29,18 @@ from kompono.request import EVENTS, SOFT
 from kompono.sealed import keys
 from kompono.sealed.manifest import spell
 from kompono.sealed.read import SealedFile
-from kompono.sealed.shape import Described, Port, Published, Quantity, Shape, Variant
+from kompono.sealed.shape import PLACED, Described, Port, Published, Quantity, Shape, Variant
 from kompono.sealed.shape_data import from_data, to_data
 from kompono.sealed.write import write_sealed
 from kompono.solve.assemble import assemble
 from kompono.starting import closed_start
 from kompono.translate import placing_program
 from kompono.translate.declared.sampling import rates_of
+from kompono.translate.engines.engine import Engine
 from kompono.translate.laws.softened import SEALED_STEP
 from kompono.translate.parts.alone import Alone, alone
 from kompono.translate.rank.probe import first_values
-from kompono.translate.starts.start import start_state
+from kompono.translate.starts.start import placed_state, start_state
 
 
 def seal_functions(
@@ -167,7 +168,7 @@ def seal(
     shape = Shape(
         name=type(component).__name__,
         ports=tuple(map(Port, shown.ports)),
-        variants=tuple(map(_variant, entered)),
+        variants=tuple(_variant(one, entered[0]) for one in entered),
         parameters=tuple(Quantity(shown.model.path(p), p.unit, float(p.value)) for p in shown.parameters),
         inputs=tuple(Quantity(shown.model.path(i), i.unit, _value(i)) for i in shown.inputs),
         channels=tuple(Published(c.name, c.unit, c.angle) for c in visible),
@@ -209,16 +210,22 @@ def pictures_of(part: Subsystem) -> dict[str, tuple[Picture, ...]]:
     return {relative_path(port, part): port.shape or () for port in part.exposed if isinstance(port, Body)}
 
 
-def _variant(part: Alone) -> Variant:
-    engine = part.engine()
+def _variant(part: Alone, first: Alone) -> Variant:
+    """Of a part as it is entered; bodies that are placed one by one are where those of the `first` way are."""
+    placed = part.base == PLACED
+    engine: Engine = (first if placed else part).engine()
     parameters = np.array([parameter.value for parameter in part.model.parameters], dtype=float)
-    kernel, first = Interpreter(placing_program(engine)), first_values(part.model)
+    kernel, inputs = Interpreter(placing_program(engine)), first_values(part.model)
     declared = start_state(engine, {})
-    state = assemble(kernel, 0.0, declared, first, parameters).state
+    state = assemble(kernel, 0.0, declared, inputs, parameters).state
     firm = np.concatenate(
         [declared.given_coordinates, declared.given_speeds, np.zeros(len(part.model.memory), dtype=int)]
     )
-    coordinates, speeds = part.sizes
+    if placed:
+        (values,) = kernel.evaluate("placement", 0.0, state, inputs, parameters)
+        state = placed_state(part.inside.twin, values, engine, state)
+        engine, firm = part.inside.twin, np.zeros(len(state), dtype=int)
+    coordinates, speeds, counted = part.sizes
     return Variant(
         base=part.base,
         ports=part.port_names,
@@ -230,6 +237,7 @@ def _variant(part: Alone) -> Variant:
         given=tuple(np.flatnonzero(part.pick(firm, engine)).tolist()),
         settles=part.inside.settles,
         laws=part.told_laws(),
+        counted=counted,
     )
 
 

@@ -22,17 +22,18 @@ def opener(part: SealedCode | str | Path) -> Opener:
     code = part if isinstance(part, SealedCode) else load_sealed(part)
     manifest = code.manifest
     check_target(manifest.targets, code.file.path)
-    turns = tuple(code.turns(variant.base) for variant in manifest.shape.variants)
-    welcome = PartWelcome(manifest.shape, turns, manifest.digest).pack()
+    shape = manifest.shape.in_joints  # a customer is not told where bodies inside are
+    turns = tuple(code.turns(variant.base) for variant in shape.variants)
+    welcome = PartWelcome(shape, turns, manifest.digest).pack()
 
     def open_session(name: str, hello: bytes, customer: str) -> tuple[Keeper, bytes]:
         wanted = Hello.unpack(hello)
         try:
-            variant = manifest.shape.variant(wanted.base)
+            variant = shape.variant(wanted.base)
         except SealedError:
             if wanted.base is not None:
-                raise RemoteError(f"{manifest.shape.name} cannot be entered by that port.") from None
-            variant = manifest.shape.variants[0]  # somebody who does not know its ports yet
+                raise RemoteError(f"{shape.name} cannot be entered by that port.") from None
+            variant = shape.variants[0]  # somebody who does not know its ports yet
         part = kept_variant(variant, code.stem)
         return Keeper(part, {}, code.start(variant.base), lanes=wanted.lanes), welcome
 

@@ -6,12 +6,13 @@ Everything else about it is unnamed numbers.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from kompono.errors import SealedError
 from kompono.model.shape import Shape as Picture
 
 GROUPS = ("time", "base", "fields", "x", "given", "forces")
+PLACED = "*"  # in the place of a base: every body inside is placed in the world by itself
 
 
 @dataclass(frozen=True)
@@ -111,12 +112,13 @@ class Described:
 
 @dataclass(frozen=True)
 class Variant:
-    """A part entered by one of its ports, `base`, or standing on a ground of its own (None).
+    """A part entered by one of its ports, `base`, or standing on a ground of its own (None), or with its bodies
+    `PLACED` one by one, for engines that do so.
 
     `ports` are the names of all ports as the border has them, the base first; `size` is the length of x, which has
-    `coordinates`, then `speeds`, then modes and states. `start`, kept with the numbers and not published, is its value
-    when a run begins; what its author gave of that (`given`, places in x) moves last when an owner is assembled.
-    `settles`: its speeds are made consistent with conditions inside before it is condensed.
+    `coordinates`, then `speeds`, then angles that are `counted`, then modes and states. `start`, kept with the numbers
+    and not published, is its value when a run begins; what its author gave of that (`given`, places in x) moves last
+    when an owner is assembled. `settles`: its speeds are made consistent with conditions inside before it is condensed.
     """
 
     base: str | None
@@ -129,17 +131,18 @@ class Variant:
     given: tuple[int, ...] = ()
     settles: bool = False
     laws: LawShapes = LawShapes()
+    counted: int = 0
 
     def sizes(self) -> dict[str, int]:
         """Lengths of the groups of arguments of its functions."""
         given = 6 * len(self.ports) + len(self.laws.handed)
-        base = 18 if self.base is not None else 0
+        base = 18 if self.base not in (None, PLACED) else 0
         return {"time": 1, "base": base, "fields": 9, "x": self.size, "given": given, "forces": self.laws.rows}
 
     @property
     def modes(self) -> int:
         """How many entries of x are modes and states."""
-        return self.size - self.coordinates - self.speeds
+        return self.size - self.coordinates - self.speeds - self.counted
 
 
 @dataclass(frozen=True)
@@ -163,10 +166,24 @@ class Shape:
         """Of all networks."""
         return tuple(pin for network in self.networks for pin in network.pins)
 
+    @property
+    def in_joints(self) -> Shape:
+        """The same with nothing about where bodies inside are."""
+
+        def joined(variant: Variant) -> Variant:
+            return replace(variant, functions={k: f for k, f in variant.functions.items() if k != "placed"})
+
+        return replace(self, variants=tuple(joined(v) for v in self.variants if v.base != PLACED))
+
+    @property
+    def is_placed(self) -> bool:
+        """Whether its bodies can be placed one by one."""
+        return any(variant.base == PLACED for variant in self.variants)
+
     def variant(self, base: str | None) -> Variant:
         """How it is entered by a port."""
         for variant in self.variants:
             if variant.base == base:
                 return variant
-        offered = ", ".join(repr(variant.base) for variant in self.variants)
+        offered = ", ".join(repr(variant.base) for variant in self.variants if variant.base != PLACED)
         raise SealedError(f"{self.name} cannot be entered by {base!r}.", fix=f"It can by: {offered}.")

@@ -15,6 +15,7 @@ from kompono.model.law import IMPACTS
 from kompono.model.shape import Shape as Picture
 from kompono.sealed.shape import (
     GROUPS,
+    PLACED,
     Described,
     LawShape,
     LawShapes,
@@ -74,6 +75,7 @@ def _variant_data(variant: Variant) -> dict[str, Any]:
         "base": variant.base, "ports": list(variant.ports), "size": variant.size, "functions": functions,
         "coordinates": variant.coordinates, "speeds": variant.speeds, "given": list(variant.given),
         "settles": variant.settles, "laws": _laws_data(variant.laws),
+        **({"counted": variant.counted} if variant.counted else {}),
     }  # fmt: skip
 
 
@@ -148,7 +150,7 @@ def _checked(shape: Shape) -> Shape:
     for variant in shape.variants:
         if {*variant.ports} != ports or len(variant.ports) != len(ports):
             raise _Wrong("ports of a variant")
-        if variant.base is not None and variant.ports[0] != variant.base:
+        if variant.base not in (None, PLACED) and variant.ports[0] != variant.base:
             raise _Wrong("a base that is not the first port")
         if any(place >= variant.modes for unit in variant.laws.units for place in unit.modes):
             raise _Wrong("modes of a law")
@@ -268,8 +270,9 @@ def _channel(data: Any) -> Published:
 
 
 def _variant(data: Any) -> Variant:
-    data = _fields(data, "base ports size functions coordinates speeds given settles laws")
-    base = None if data["base"] is None else _name(data["base"])
+    later = ["counted"] if isinstance(data, dict) and "counted" in data else []
+    data = _fields(data, " ".join(["base ports size functions coordinates speeds given settles laws", *later]))
+    base = data["base"] if data["base"] in (None, PLACED) else _name(data["base"])
     functions = {_name(key): _described(entry) for key, entry in _mapping(data["functions"]).items()}
     if not isinstance(data["settles"], bool):
         raise _Wrong("settles")
@@ -277,6 +280,7 @@ def _variant(data: Any) -> Variant:
         base, tuple(map(_name, _listed(data["ports"]))), _count(data["size"]), functions,
         coordinates=_count(data["coordinates"]), speeds=_count(data["speeds"]),
         given=tuple(map(_count, _listed(data["given"]))), settles=data["settles"], laws=_laws(data["laws"]),
+        counted=_count(data.get("counted", 0)),
     )  # fmt: skip
 
 

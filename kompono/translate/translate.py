@@ -393,4 +393,7 @@ def placing_program(engine: PosedEngine, kept: KeptTranslation | None = None) ->
     names = engine.coordinate_names(), engine.speed_names()
     routines = Routines(engine.placing_routines(), kept)
     coded = model.numbers.coded if model.numbers is not None else {}
-    return Program(engine.kernels, routines, *names, inputs, parameters, modes=modes, states=states, coded=coded)
+    return Program(
+        engine.kernels, routines, *names, inputs, parameters, modes=modes, states=states, coded=coded,
+        away=engine.walled_parts,
+    )  # fmt: skip

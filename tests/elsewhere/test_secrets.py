@@ -94,7 +94,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Any:
     seal(Flywheel(), path, targets=[str(targets.fitting(targets.TARGETS))])
     code = load_sealed(path)
     first, _ = opener(code)("wheel", Hello("box").pack(), "Bea")
-    numbers = numbered(code.manifest.shape.variant("box").functions)
+    numbers = numbered(code.manifest.shape.in_joints.variant("box").functions)
 
     def customer(angle: float = ANGLE, speed: float = SPEED) -> Customer:
         return Customer(Keeper(first.part, {}, np.array([angle, speed])), numbers)

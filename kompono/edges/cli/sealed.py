@@ -48,7 +48,8 @@ def _numbers(file: SealedFile) -> str:
 
 
 def _shape_rows(shape: Shape) -> Iterable[tuple[str, str]]:
-    bases = [variant.base or "(stands on its own ground)" for variant in shape.variants]
+    joined = shape.in_joints.variants
+    bases = [variant.base or "(stands on its own ground)" for variant in joined]
     yield "ports", ", ".join(port.name for port in shape.ports) or "none"
     if shape.pins:
         yield (
@@ -56,7 +57,7 @@ def _shape_rows(shape: Shape) -> Iterable[tuple[str, str]]:
             ", ".join(f"{name} ({pin.across[1]}, {pin.through[1]})" for pin in shape.pins for name in pin.names),
         )
     yield "entered by", ", ".join(bases)
-    yield "states", ", ".join(str(variant.size) for variant in shape.variants)
+    yield "states", ", ".join(str(variant.size) for variant in joined)
     yield "parameters", _listed(shape.parameters)
     yield "inputs", _listed(shape.inputs)
     yield "outputs", ", ".join(shape.outputs) or "none"

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
@@ -76,7 +76,9 @@ class PosedEngine(Engine):
         return self.posed.tracer.routine("conditions", named)
 
     def placement(self) -> Routine:
-        """Position, orientation, velocity and angular velocity (13) of every body, and coordinates of all joints."""
+        """Position, orientation, velocity and angular velocity (13) of every body, coordinates of all joints, and what
+        is inside sealed parts.
+        """
         kinematics, values = self.posed.kinematics, []
         for body in self.model.bodies:
             motion = kinematics.motion(None, body)
@@ -86,7 +88,18 @@ class PosedEngine(Engine):
         for joint in self.model.joints:
             size = len(joint.coordinates)
             values.append(kinematics.joint_state(joint)[0] if joint in known else ca.SX(size, 1))
+        values += [part.placed(kinematics) for part in self.placed_parts]
         return self.posed.tracer.routine("placement", [("values", ca.vertcat(*[ca.densify(ca.SX(v)) for v in values]))])
+
+    @property
+    def placed_parts(self) -> Sequence[Any]:
+        """Sealed parts that say where the bodies inside are."""
+        return ()
+
+    @property
+    def walled_parts(self) -> dict[str, tuple[str, ...]]:
+        """Paths of sealed parts with a wall around them, by how the names of their functions begin."""
+        return {}
 
     def rates(self) -> Routine:
         """q_dot = N(q) v alone: how speeds move coordinates."""

@@ -13,19 +13,22 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono.errors import ModelError, nearest
+from kompono.errors import ModelError, TranslationError, nearest
 from kompono.model.body import Body, Frame, Ground
 from kompono.model.event import Event
 from kompono.model.pin import Pin
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed
-from kompono.sealed.shape import LawShape, LawShapes, NetworkShape, PinShape
+from kompono.sealed.shape import PLACED, LawShape, LawShapes, NetworkShape, PinShape
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.networks import Terminal
+from kompono.translate.engines.engine import Engine
+from kompono.translate.engines.inverses import constant_inverse
 from kompono.translate.engines.judging import Close
 from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.laws.softened import softened, steps_of_soft_laws
+from kompono.translate.motion.loads import central_inertia
 from kompono.translate.motion.signals import outputs_without_results
 from kompono.translate.parts.assembling import assembling
 from kompono.translate.parts.border import Border
@@ -91,18 +94,22 @@ class Public:
 
 
 class Alone(Part):
-    """A part entered by the port called `base`, or, with None, one that stands on a ground of its own."""
+    """A part entered by the port called `base`, or, with None, one that stands on a ground of its own, or with all its
+    bodies `PLACED` one by one; `placed` is that, if it is another.
+    """
 
-    def __init__(self, public: Public, base: str | None, close: Close | None) -> None:
-        self.public, self.model, self.base = public, public.model, base
-        self.port_names = (*([base] if base is not None else []), *(name for name in public.ports if name != base))
-        border = Border(tuple(public.ports[name] for name in self.port_names), base is not None)
-        super().__init__(_enclosed(public.model, public.ports), (), border, (), close, Ground(), False, apart=True)
+    def __init__(self, public: Public, base: str | None, close: Close | None, placed: Alone | None = None) -> None:
+        self.public, self.model, self.base, self.placed = public, public.model, base, placed
+        self.port_names = tuple(sorted(public.ports, key=lambda name: name != base))  # the base first
+        border = Border(tuple(public.ports[name] for name in self.port_names), base in public.ports)
+        super().__init__(
+            _enclosed(public.model, public.ports), (), border, (), close, Ground(), base == PLACED, apart=True
+        )
 
     @cached_property
     def _functions(self) -> dict[str, Callable[..., Vector]]:
         made = Part._functions.func(self)  # type: ignore[attr-defined]
-        made |= assembling(self.inside)
+        made |= assembling(self.inside, self.placed and self.placed.inside)
         for k, event in enumerate(self.model.events):
             made[f"switch_{k}"] = lambda now, _, e=event: self._switched(now, e)
         return {name: lambda now, *given, name=name, f=f: self._shown(name, f(now, *given)) for name, f in made.items()}
@@ -167,15 +174,16 @@ class Alone(Part):
         """The part with its base as a free body: where its start is assembled."""
         return RelativeEngine(self.model, self.inside.twin_topology, {}, shared=False)
 
-    def pick(self, state: np.ndarray, engine: RelativeEngine) -> np.ndarray:
+    def pick(self, state: np.ndarray, engine: Engine) -> np.ndarray:
         """x out of a state of that."""
         return np.asarray(state)[self.inside.places(engine)]
 
     @property
-    def sizes(self) -> tuple[int, int]:
-        """How many coordinates and speeds x has."""
-        joints = self.inside.joints
-        return sum(len(joint.coordinates) for joint in joints), sum(joint.freedoms for joint in joints)
+    def sizes(self) -> tuple[int, int, int]:
+        """How many coordinates, speeds and angles that are counted x has."""
+        joints, counted = self.inside.joints, self.inside.counted
+        coordinates, angles = (sum(len(joint.coordinates) for joint in those) for those in (joints, counted))
+        return coordinates, sum(joint.freedoms for joint in joints), angles
 
 
 def _pin(model: Elaborated, terminal: Terminal) -> PinShape:
@@ -209,7 +217,22 @@ def alone(
     ports = _ports(part, model)
     public = Public(model, ports, tuple(patterns))
     bases = [None] if _enclosed(model, ports).stands else list(ports)
-    return public, [Alone(public, base, close) for base in bases]
+    placed = _placed(public, close)
+    entered = [Alone(public, base, close, placed) for base in bases]
+    return public, [*entered, placed] if placed is not None else entered
+
+
+def _placed(public: Public, close: Close | None) -> Alone | None:
+    """With bodies placed one by one, if all joints have conditions and all bodies inertia."""
+    model = public.model
+    try:
+        for body in model.bodies:
+            inertia = central_inertia(body)
+            if inertia.is_constant():
+                constant_inverse(inertia, model.path(body))
+        return Alone(public, PLACED, close)
+    except TranslationError:
+        return None
 
 
 def _ports(part: Subsystem, model: Elaborated) -> dict[str, Frame]:

@@ -1,12 +1,14 @@
 """What else a part answers when it is sealed, so that an owner who cannot open it can assemble it and judge conditions:
 
-    rates       x                how speeds move coordinates: q_dot
+    rates       x                how speeds move coordinates, and angles that are counted: q_dot
     reach       time, x          of each other port: S (6 x nv, column by column) on the speeds inside, S_dot v (6)
     conditions  time, x          of the conditions inside: g, g_dot, u, G (rows x nv, column by column)
     masses      time, x          inertia on the twist of the base and the speeds, its upper triangle row by row
 
+    placed      time, base, x    where it is: coordinates of bodies placed one by one, counted angles, speeds
+
 Inside, speeds are those of joints, and of free joints beside the base for what conditions hold to it, so no condition
-inside moves with the base.
+inside moves with the base. Where bodies are placed one by one there is no base, and nobody asks where they are.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from collections.abc import Callable
 
 import casadi as ca
 
+from kompono.spatial.rotation import matrix_quaternion
 from kompono.spatial.vectors import carry_twist
 from kompono.translate.motion.conditions import trace_closure
 from kompono.translate.motion.loads import body_inertia
@@ -24,14 +27,28 @@ from kompono.translate.parts.moment import Moment
 from kompono.translate.symbolic import Vector
 
 
-def assembling(inside: Compartment) -> dict[str, Callable[[Moment, Vector], Vector]]:
-    """These functions by name, to be traced at a moment of the inside."""
-    return {
+def assembling(inside: Compartment, placed: Compartment | None) -> dict[str, Callable[[Moment, Vector], Vector]]:
+    """These functions by name, to be traced at a moment of the inside; `placed` is the same with bodies placed one by
+    one, if it can be asked for that.
+    """
+    made: dict[str, Callable[[Moment, Vector], Vector]] = {
         "rates": lambda now, _: _rates(inside, now),
         "reach": lambda now, _: _reach(inside, now),
         "conditions": lambda now, _: _conditions(inside, now),
         "masses": lambda now, _: _masses(inside, now),
     }
+    if placed is not None:
+        made["placed"] = lambda now, _: _placed(placed, now)
+    return made
+
+
+def _placed(placed: Compartment, now: Moment) -> Vector:
+    motions = [now.kinematics.motion(None, joint.second) for joint in placed.joints]
+    turned = [now.tracer.call(matrix_quaternion, motion.rotation) for motion in motions]
+    q = [column for motion, e in zip(motions, turned, strict=True) for column in (motion.position, e)]
+    counted = [now.kinematics.joint_state(joint)[0] for joint in placed.counted]
+    v = [column for motion in motions for column in (motion.velocity, motion.angular_velocity)]
+    return ca.vertcat(ca.SX(0, 1), *map(ca.densify, map(ca.SX, (*q, *counted, *v))))
 
 
 def _speeds(inside: Compartment, now: Moment) -> Vector:
@@ -40,7 +57,8 @@ def _speeds(inside: Compartment, now: Moment) -> Vector:
 
 def _rates(inside: Compartment, now: Moment) -> Vector:
     links = {link.joint: link for link in inside.topology.links if link.joint is not None}
-    return ca.vertcat(ca.SX(0, 1), *[now.kinematics.step(links[joint]).rate for joint in inside.joints])
+    own = [now.kinematics.step(links[joint]).rate for joint in inside.joints]
+    return ca.vertcat(ca.SX(0, 1), *own, *[now.counted_rates()[joint] for joint in inside.counted])
 
 
 def _reach(inside: Compartment, now: Moment) -> Vector:

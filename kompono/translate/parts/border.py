@@ -11,7 +11,7 @@ all in the axes of the ports, accelerations less the uniform field. Without a ba
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import casadi as ca
@@ -64,6 +64,15 @@ def pack_motion(relative: Relative, port: Pose) -> Vector:
     pose = relative.pose @ port
     rotation = ca.densify(ca.SX(pose.rotation))
     return ca.densify(ca.vertcat(pose.position, ca.vec(rotation), carry_twist(port, relative.twist)))
+
+
+def motion_of_base(kinematics: Kinematics, base: Frame, path: str) -> Vector:
+    """Where the base of a part of this path is (18), as it is told."""
+    relative, at = kinematics.absolute(base.body), port_in(kinematics, base)
+    return kinematics.tracer.call(
+        lambda p, r, w: pack_motion(replace(relative, pose=Pose(p, r), twist=w), at),
+        relative.pose.position, relative.pose.rotation, relative.twist, path=path,
+    )  # fmt: skip
 
 
 def port_in(kinematics: Kinematics, frame: Frame) -> Pose:

@@ -60,7 +60,7 @@ class CompartmentState:
 
 class Compartment:
     """`border` is that of the part whose inside this is; the whole model has none. Parts of `away` run elsewhere. Where
-    bodies are `placed` one by one, `entered` are the bases of sealed parts, whose inside is in joint coordinates.
+    bodies are `placed` one by one, `entered` are the bases of sealed parts whose inside is in joint coordinates.
     What is `apart`, for a file, has coordinates that do not tell where its base is. Joints that are `held` by links
     of these strengths give no conditions.
     """
@@ -141,7 +141,7 @@ class Compartment:
 
         border, world = _border_of(topology, enclosed), topology.world
         if isinstance(enclosed.part, Sealed):
-            return SealedPart(enclosed, border, world)
+            return SealedPart(enclosed, border, world, placed=self.placed and self.held is None)
         inner = _inner(cut, enclosed.path)
         return Part(
             enclosed, closed, border, inner, self.close, world, self.placed, self.away, self.entered, held=self.held
@@ -293,13 +293,14 @@ def _joined(model: Elaborated, cut: list[str], independent: list[str], close: Cl
 
 
 def _bases(joined: Twin | None) -> dict[Subsystem, Carrier]:
-    """Bases of sealed parts where bodies are placed one by one: those of the same model in joint coordinates, so that
-    coordinates inside are the same.
+    """Bases, where bodies are placed one by one, of sealed parts of older files that cannot do so inside: those of the
+    same model in joint coordinates, so that coordinates inside are the same.
     """
     from kompono.translate.parts.sealed import sealed_in
 
     found = sealed_in(joined.compartment) if joined is not None else ()
-    return {part.part: part.border.base.body for part in found if part.border.base is not None}
+    bases = {part.part: part.border.base for part in found if not part.code.manifest.shape.is_placed}
+    return {part: base.body for part, base in bases.items() if base is not None}
 
 
 def _below(path: str, part: str) -> bool:

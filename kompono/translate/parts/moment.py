@@ -31,7 +31,7 @@ from kompono.translate.motion.conditions import Closures, trace_closure, trace_v
 from kompono.translate.motion.kinematics import GivenMotion, Kinematics, Step
 from kompono.translate.motion.signals import ResultUsed, bind_signals, refuse_results, states_with_results
 from kompono.translate.motion.states import state_rates
-from kompono.translate.parts.border import pack_motion, port_in
+from kompono.translate.parts.border import motion_of_base, port_in
 from kompono.translate.parts.compartment import Compartment, CompartmentState
 from kompono.translate.parts.condensing import Answer, PartedCondensation
 from kompono.translate.parts.fields import CompartmentLoads
@@ -173,7 +173,10 @@ class Moment:
     ) -> Vector:  # fmt: skip
         """One of the functions of a part at its state here."""
         kinematics = kinematics or self.kinematics
-        base = _motion_of_base(kinematics, part) if "base" in part.closed(name).groups else None
+        border, base = part.border, None
+        if "base" in part.closed(name).groups:
+            assert border.base is not None
+            base = motion_of_base(kinematics, border.base, part.path)
         return part.ask(kinematics, name, self.values.inner[part], base=base, fields=fields, given=given, forces=forces)
 
     # -- conditions
@@ -296,7 +299,7 @@ class Moment:
             wanted, fields = condensed.given_to(part, solution), condensed.loads.for_part(part)
             inner[part] = self._ask(part, "resolve", fields=fields, given=wanted)
         memory = ca.vertcat(mode_rates(self.compartment.model, self.kinematics), self._state_rates(given))
-        return CompartmentState(q, v, self._counted_rates(), memory, inner)
+        return CompartmentState(q, v, self.counted_rates(), memory, inner)
 
     def _state_rates(self, given: Vector) -> Vector:
         """Rates of the compartment's own states; they may use results."""
@@ -306,7 +309,8 @@ class Moment:
             bind_signals(self.tracer, self.kinematics, writer.acceleration, writer.readings)
         return state_rates(self.tracer, model)
 
-    def _counted_rates(self) -> dict[Joint, Vector]:
+    def counted_rates(self) -> dict[Joint, Vector]:
+        """Rates of angles that are counted."""
         found = {}
         for joint in self.compartment.counted:
             q, v = self.kinematics.joint_state(joint)
@@ -386,14 +390,3 @@ class Moment:
             inside = self._ask(part, "gap")
             worst = self.tracer.call(ca.fmax, worst, inside)
         return worst
-
-
-def _motion_of_base(kinematics: Kinematics, part: Part) -> Vector:
-    """Where the base of a part is (18), as it is told."""
-    base = part.border.base
-    assert base is not None
-    relative, at = kinematics.absolute(base.body), port_in(kinematics, base)
-    return kinematics.tracer.call(
-        lambda p, r, w: pack_motion(replace(relative, pose=Pose(p, r), twist=w), at),
-        relative.pose.position, relative.pose.rotation, relative.twist, path=part.path,
-    )  # fmt: skip

@@ -30,7 +30,7 @@ from kompono.translate.parts.law_guards import law_guards
 from kompono.translate.parts.law_routines import LawsByRows
 from kompono.translate.parts.linked import LinkedMoment, speed_places
 from kompono.translate.parts.moment import Moment
-from kompono.translate.parts.sealed import sealed_in
+from kompono.translate.parts.sealed import sealed_in, walled_in
 from kompono.translate.parts.twins import LinkedTwin, PlacedTwin, Twin
 from kompono.translate.program import Routine
 from kompono.translate.symbolic import Vector
@@ -243,9 +243,7 @@ class Parted:
         self.parts = self._compartment.parts
         self.sealed = bool(sealed_in(self._compartment))
         self.away: dict[str, tuple[str, ...]] = {f"away_{k}": (model.path(part),) for k, part in enumerate(away)}
-        for part in sealed_in(self._compartment):
-            if part.code.wall:
-                self.away[part.code.stem] = (*self.away.get(part.code.stem, ()), model.path(part.part))
+        self.away |= walled_in(self._compartment)
 
     @cached_property
     def _plain(self) -> Compartment:

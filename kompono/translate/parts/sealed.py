@@ -16,10 +16,11 @@ import casadi as ca
 import numpy as np
 
 from kompono.model.body import Body, Carrier, Ground
+from kompono.model.free import Placed
 from kompono.model.joint import Joint
 from kompono.model.signal import Output
 from kompono.sealed.element import Sealed, code_of, signal_of
-from kompono.sealed.shape import LawShapes, Variant
+from kompono.sealed.shape import PLACED, LawShapes, Variant
 from kompono.spatial.pose import Pose
 from kompono.spatial.vectors import carry_twist
 from kompono.translate.declared.elaborate import Elaborated
@@ -30,7 +31,7 @@ from kompono.translate.laws.handed import HandedShape
 from kompono.translate.laws.stacked import Stacked
 from kompono.translate.motion.conditions import Closure, ToldConditions
 from kompono.translate.motion.kinematics import Kinematics, Step
-from kompono.translate.parts.border import FIELDS, Border, port_in
+from kompono.translate.parts.border import FIELDS, Border, motion_of_base, port_in
 from kompono.translate.parts.compartment import Compartment, starts
 from kompono.translate.parts.enclosed import Enclosed
 from kompono.translate.parts.inside import Part, PartFunction
@@ -62,10 +63,24 @@ class TurningInner(Inner):
         return x[: len(self.coordinates), :]
 
 
+class PlacedInner(Inner):
+    """The same of bodies that are placed one by one; angles that are counted are behind their coordinates."""
+
+    def neutral(self) -> np.ndarray:
+        start, variant = self.part.start, self.part.variant
+        speeds = variant.coordinates + variant.speeds
+        return np.concatenate([start[: variant.coordinates], start[speeds : speeds + variant.counted]])
+
+    def normalize(self, q: Numbers) -> Numbers:
+        bodies, size = self.part.variant.coordinates, len(Placed.coordinates)
+        told = [self.part.placing.normalize(q[k : k + size, :]) for k in range(0, bodies, size)]
+        return ca.vertcat(*told, q[bodies:, :])
+
+
 @lru_cache(maxsize=256)
-def _kind(coordinates: int, speeds: int, turning: bool) -> type[Inner]:
+def _kind(coordinates: int, speeds: int, base: type[Inner]) -> type[Inner]:
     names = {"coordinates": tuple(f"x{k}" for k in range(coordinates)), "speeds": tuple(f"v{k}" for k in range(speeds))}
-    kind: Any = type("Inner", (TurningInner if turning else Inner,), names)
+    kind: Any = type("Inner", (base,), names)
     return kind
 
 
@@ -88,11 +103,13 @@ class SealedPart(Part):
     part: Sealed
     opens = False
 
-    def __init__(self, enclosed: Enclosed, border: Border, world: Ground) -> None:
+    def __init__(self, enclosed: Enclosed, border: Border, world: Ground, *, placed: bool = False) -> None:
         self.part, self.path, self.border = enclosed.part, enclosed.path, border  # type: ignore[assignment]
         self.model, self.code = enclosed.model, code_of(self.part)
         names = {body: name for name, body in self.part._members.items()}
         self.base = names[border.base.body] if border.base is not None else None
+        if placed and self.code.manifest.shape.is_placed:
+            self.base, self.placing = PLACED, Placed(world, Ground())
         self.variant: Variant = self.code.manifest.shape.variant(self.base)
         self._made: dict[str, PartFunction] = {}
         self.inner = self._inner(world)
@@ -100,7 +117,10 @@ class SealedPart(Part):
 
     def _inner(self, world: Ground) -> Inner:
         start, variant = self.start, self.variant
-        kind = _kind(variant.coordinates, variant.speeds, self.turns and self.code.shows_states)
+        turning = TurningInner if self.turns and self.code.shows_states else Inner
+        kind = _kind(
+            variant.coordinates + variant.counted, variant.speeds, PlacedInner if self.base == PLACED else turning
+        )
         names = kind.start_names()
         hung = self.border.base.body if self.border.base is not None else world
         inner = kind(hung, Ground(), start={names[k]: float(start[k]) for k in variant.given})
@@ -110,7 +130,7 @@ class SealedPart(Part):
     @cached_property
     def turns(self) -> bool:
         """Whether anything has to be kept of unit length."""
-        return self.code.turns(self.base)
+        return self.base == PLACED or self.code.turns(self.base)
 
     @cached_property
     def start(self) -> np.ndarray:
@@ -174,7 +194,12 @@ class SealedPart(Part):
         modes = [ca.SX(mode) for mode in self.model.modes]
         symbols = ca.vertcat(ca.SX(0, 1), *modes)
         known = kinematics.tracer.call(lambda: symbols, path=self.path, free=True) if modes else symbols
-        return ca.vertcat(q, v, known)
+        return self._column(q, v, known)
+
+    def _column(self, q: Vector, v: Vector, known: Vector) -> Vector:
+        """x of coordinates with angles that are counted, speeds, and modes and states."""
+        own = self.variant.coordinates
+        return ca.vertcat(q[:own, :], v, q[own:, :], known)
 
     def steps(self) -> dict[Carrier, Callable[[Kinematics], Step]]:
         """What moves the ports, and x itself, by carrier."""
@@ -225,6 +250,17 @@ class SealedPart(Part):
                 matrix[i, j] = matrix[j, i] = upper[place]
                 place += 1
         return moving, matrix
+
+    @property
+    def tells_places(self) -> bool:
+        """Whether it is in joint coordinates, and knows itself with its bodies placed one by one."""
+        return "placed" in self.variant.functions
+
+    def placed(self, kinematics: Kinematics) -> Vector:
+        """Where its bodies are: coordinates and speeds of `PlacedInner`."""
+        told = self.border.base
+        base = motion_of_base(kinematics, told, self.path) if told is not None else None
+        return self.ask(kinematics, "placed", self.state(kinematics), base=base)
 
     def mobilities(self) -> dict[Body, np.ndarray]:
         """How easily forces move each port at the start (6, 6), alike in all directions, with the rest free."""
@@ -284,6 +320,7 @@ class SealedInside:
         variant, inner = self.part.variant, self.part.inner
         modes = {mode: twin.nq + twin.nv + k for k, mode in enumerate(twin.model.modes)}
         own = [q[inner] + k for k in range(variant.coordinates)] + [v[inner] + k for k in range(variant.speeds)]
+        own += [q[inner] + variant.coordinates + k for k in range(variant.counted)]
         return own + [modes[mode] for mode in self.whole.modes]
 
 
@@ -306,3 +343,12 @@ def sealed_in(compartment: Compartment | SealedInside) -> list[SealedPart]:
     """All parts from files in a compartment, at any depth."""
     found: list[SealedPart] = [part for part in compartment.parts if isinstance(part, SealedPart)]
     return [*found, *(deeper for part in compartment.parts for deeper in sealed_in(part.inside))]
+
+
+def walled_in(compartment: Compartment | SealedInside) -> dict[str, tuple[str, ...]]:
+    """Paths of those with a wall around them, by how the names of their functions begin."""
+    found: dict[str, tuple[str, ...]] = {}
+    for part in sealed_in(compartment):
+        if part.code.wall:
+            found[part.code.stem] = (*found.get(part.code.stem, ()), compartment.whole.path(part.part))
+    return found

@@ -50,6 +50,16 @@ class AroundSealed(PosedEngine):
 
         return sealed_in(self.compartment)
 
+    @property
+    def placed_parts(self) -> Sequence[SealedPart]:
+        return [part for part in self._sealed if part.tells_places]
+
+    @property
+    def walled_parts(self) -> dict[str, tuple[str, ...]]:
+        from kompono.translate.parts.sealed import walled_in
+
+        return walled_in(self.compartment)
+
     def _rebind(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> Kinematics:
         """Ports of sealed parts move as their functions say."""
         steps = {key: step for part in self._sealed for key, step in part.steps().items()}

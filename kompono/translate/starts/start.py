@@ -24,6 +24,7 @@ from kompono.spatial.rotation import quaternion_matrix
 from kompono.spatial.vectors import check_inertia, doubtful_inertias
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.engine import Engine
+from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.starts.asked import BODY, AskedBody, AskedJoint, AskedStart, RowNames
 from kompono.translate.starts.guess import coordinates_of_bodies
 from kompono.translate.structure.topology import Link
@@ -265,9 +266,9 @@ def check_tuned_bodies(model: Elaborated, *sets: np.ndarray) -> None:
                 raise ModelError(f"{which}{problem}.", path=model.path(body), fix=fix)
 
 
-def placed_state(engine: Engine, placement: np.ndarray, by_joints: Engine, state: np.ndarray) -> np.ndarray:
-    """The state of engines that place every body, from the `placement` of bodies and joints at a consistent start;
-    what is inside sealed parts, and the model's own states, are taken from the `state` there.
+def placed_state(engine: Engine, placement: np.ndarray, by_joints: PosedEngine, state: np.ndarray) -> np.ndarray:
+    """The state of engines that place every body, from the `placement` of bodies, joints and insides of sealed parts at
+    a consistent start; what is inside other sealed parts, and the model's own states, are taken from the `state` there.
     """
     bodies = placement[: 13 * len(engine.model.bodies)].reshape(-1, 13)
     coordinates, place = {}, bodies.size
@@ -281,6 +282,11 @@ def placed_state(engine: Engine, placement: np.ndarray, by_joints: Engine, state
     size = bodies.shape[1] - 6
     rows: dict[Carrier, np.ndarray] = dict(zip(engine.model.bodies, bodies, strict=True))
     inside, found = _inside(by_joints, state), []
+    sizes = {joint.owner: (len(joint.coordinates), joint.freedoms) for joint in engine.joints}
+    for part in by_joints.placed_parts:
+        inner, speeds = sizes[part.part]
+        own, place = placement[place : place + inner + speeds], place + inner + speeds
+        inside[part.part] = own[:inner], own[inner:]
     for joint in engine.joints:
         row = rows.get(joint.second.body)
         found.append(inside[joint.owner] if row is None else (row[:size], row[size:]))
