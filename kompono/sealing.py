@@ -146,6 +146,7 @@ def seal(
     recipients: Iterable[keys.Card | str | Path] = (),
     targets: Iterable[str] | None = None,
     contact: str = EVENTS,
+    placed: bool = False,
 ) -> SealedFile:
     """Seal a component: `seal(Damper, "damper.part", public=["damping"])`.
 
@@ -153,7 +154,9 @@ def seal(
     channels; nothing else inside has a name in the file, and other parameters are fixed at their values. Of a class,
     keywords of its constructor may be public as well: they become parameters with the value they have by default.
     `pictures` are shapes by port for viewers. With `contact="soft"` contact and friction inside are forces, for owners
-    that run so; as stiff as their step allows. The rest is as for `seal_functions`.
+    that run so; as stiff as their step allows. With `placed` the file also knows its bodies placed one by one, as the
+    absolute engine has them: there it then moves as the closed part, to the last digits. The rest is as for
+    `seal_functions`.
     """
     if contact not in (EVENTS, SOFT):
         raise SealedError(
@@ -161,7 +164,7 @@ def seal(
         )  # fmt: skip
     names = list(public)
     component = built(part, names) if isinstance(part, type) else part
-    shown, entered = alone(component, names, closed_start, SEALED_STEP if contact == SOFT else None)
+    shown, entered = alone(component, names, closed_start, SEALED_STEP if contact == SOFT else None, placed)
     _refuse_stops(shown.model)
     channels, visible = entered[0].reported()
     shown.check(channel.name for channel in channels)

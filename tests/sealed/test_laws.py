@@ -21,7 +21,6 @@ from kompono.examples.servo import TARGET, GearedServo, Servo
 from kompono.library import Weld
 from kompono.sealed import keys, load_sealed
 from kompono.sealed.shape_data import from_data, to_data
-from kompono.translate.parts import alone
 
 LONG = bool(os.environ.get("KOMPONO_LAWS"))
 HERE = [targets.fitting(targets.TARGETS) or "wasm32"]
@@ -54,30 +53,6 @@ def test_a_sealed_part_is_like_an_open_one(
     same_events(first, second, 3, named=False)
     for name in names:
         assert np.abs(first[name] - second[name]).max() < exact, name
-
-
-@pytest.mark.parametrize(("machine", "kind"), [(Carried, Tray), (Swung, Rough), *([(Rocked, Skid)] if LONG else [])])
-def test_bodies_inside_are_placed_one_by_one(machine: Any, kind: Any, tmp_path: Path, me: keys.Identity) -> None:
-    """Where the engine does so: the closed part has the same events to 1e-12, another method would not."""
-    file = tmp_path / "made.part"
-    seal(kind, file, author=me, targets=HERE)
-    closed = simulate(machine(), closed=["part"], engine="absolute", **RUN)
-    sealed = simulate(machine(lambda: Sealed(file)), engine="absolute", **RUN)
-    same_events(closed, sealed, 3, named=False)
-    for name in ("part.tray.position.z", "part.ball.position.x"):
-        if name in sealed:
-            assert np.abs(closed[name] - sealed[name]).max() < 1e-11, name
-
-
-def test_a_file_that_does_not_place_its_bodies_is_used_as_it_is(tmp_path: Path, me: keys.Identity) -> None:
-    """Of an older version, or of a body without inertia: its joints are its coordinates there."""
-    file = tmp_path / "made.part"
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(alone, "_placed", lambda *_: None)
-        seal(Rough, file, author=me, targets=HERE)
-    assert not load_sealed(file).manifest.shape.is_placed
-    closed, sealed = (simulate(Swung(kind), engine="absolute", **RUN) for kind in (Rough, lambda: Sealed(file)))
-    assert np.abs(closed["arm.position.z"] - sealed["arm.position.z"]).max() < 1e-9
 
 
 def test_stiff_machines_with_sealed_friction_are_stepped_implicitly(tmp_path: Path, me: keys.Identity) -> None:

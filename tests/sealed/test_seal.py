@@ -21,7 +21,6 @@ from kompono.examples.engine import Cylinder
 from kompono.examples.kuka import DRIVEN, DRIVES, Axis
 from kompono.library import JointEffort, Prismatic, Revolute, shapes, solids
 from kompono.sealed import SealedCode, archive, keys, load_sealed, read_sealed
-from kompono.sealed.shape import PLACED
 from kompono.translate.parts.inside import Part
 
 DECLARED = (13.23, 3.4, 5e4, 0.35, 0.6)
@@ -39,7 +38,7 @@ def test_ports_and_public_parameters_are_all_it_shows(damper: SealedCode) -> Non
     assert shape.name == "Damper"
     assert [port.name for port in shape.ports] == ["piston", "cylinder"]
     assert [(p.name, p.default) for p in shape.parameters] == [("damping", 1e4)]
-    assert [variant.base for variant in shape.variants] == ["piston", "cylinder", PLACED]
+    assert [variant.base for variant in shape.variants] == ["piston", "cylinder"]
     assert {channel.name.split(".")[0] for channel in shape.channels} == {"piston", "cylinder"}
     assert shape.variants[0].functions["condense"].signals == ("damping",)
     assert damper.start("piston").tolist() == [0.25, 0, 0, 0]
@@ -189,7 +188,7 @@ class Standing(Subsystem):
 def test_a_part_on_its_own_ground_has_no_base(me: keys.Identity, tmp_path: Path) -> None:
     seal(Standing(), tmp_path / "arm.part", pictures={"arm": shapes.box((0.1, 0.1, 1.2))})
     shape = load_sealed(tmp_path / "arm.part").manifest.shape
-    assert [variant.base for variant in shape.variants] == [None, PLACED]
+    assert [variant.base for variant in shape.variants] == [None]
     assert shape.pictures["arm"][0].kind == "box"
 
 

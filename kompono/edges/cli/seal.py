@@ -31,6 +31,7 @@ def add_command(commands: Any) -> None:
         "--target", action="append", dest="machines", metavar="NAME", help="processors; all if left out"
     )
     parser.add_argument("--contact", choices=("events", "soft"), default="events", help="what contact and friction are")
+    parser.add_argument("--placed", action="store_true", help="with bodies placed one by one for the absolute engine")
     add_set(parser)
 
 
@@ -47,7 +48,7 @@ def command(options: argparse.Namespace) -> int:
     pictures = pictures_of(loaded.model) if options.pictures else None
     file = seal(
         loaded.model, options.out, public=options.public, pictures=pictures, recipients=options.recipient,
-        targets=options.machines, contact=options.contact,
+        targets=options.machines, contact=options.contact, placed=options.placed,
     )  # fmt: skip
     print(text_of(file))
     return 0

@@ -13,7 +13,7 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono.errors import ModelError, TranslationError, nearest
+from kompono.errors import ModelError, nearest
 from kompono.model.body import Body, Frame, Ground
 from kompono.model.event import Event
 from kompono.model.pin import Pin
@@ -198,10 +198,10 @@ def _enclosed(model: Elaborated, ports: Mapping[str, Frame]) -> Enclosed:
 
 
 def alone(
-    part: Subsystem, patterns: Iterable[str], close: Close | None, soft: float | None = None
+    part: Subsystem, patterns: Iterable[str], close: Close | None, soft: float | None = None, placed: bool = False
 ) -> tuple[Public, list[Alone]]:
-    """A component by itself: what is public about it, and it for each choice of base; `soft`: its laws are forces, for
-    steps [s] as long as this if nobody says otherwise.
+    """A component by itself: what is public about it, and it for each choice of base, last with its bodies `placed` one
+    by one; `soft`: its laws are forces, for steps [s] as long as this if nobody says otherwise.
     """
     model = elaborate(part, part=True)
     for inner in model.subsystems:
@@ -217,22 +217,18 @@ def alone(
     ports = _ports(part, model)
     public = Public(model, ports, tuple(patterns))
     bases = [None] if _enclosed(model, ports).stands else list(ports)
-    placed = _placed(public, close)
-    entered = [Alone(public, base, close, placed) for base in bases]
-    return public, [*entered, placed] if placed is not None else entered
+    one_by_one = _placed(public, close) if placed else None
+    entered = [Alone(public, base, close, one_by_one) for base in bases]
+    return public, [*entered, one_by_one] if one_by_one is not None else entered
 
 
-def _placed(public: Public, close: Close | None) -> Alone | None:
-    """With bodies placed one by one, if all joints have conditions and all bodies inertia."""
-    model = public.model
-    try:
-        for body in model.bodies:
-            inertia = central_inertia(body)
-            if inertia.is_constant():
-                constant_inverse(inertia, model.path(body))
-        return Alone(public, PLACED, close)
-    except TranslationError:
-        return None
+def _placed(public: Public, close: Close | None) -> Alone:
+    """With bodies placed one by one: all joints need conditions, all bodies inertia."""
+    for body in public.model.bodies:
+        inertia = central_inertia(body)
+        if inertia.is_constant():
+            constant_inverse(inertia, public.model.path(body))
+    return Alone(public, PLACED, close)
 
 
 def _ports(part: Subsystem, model: Elaborated) -> dict[str, Frame]:
