@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from kompono.errors import ModelError
 from kompono.model.body import Frame
@@ -72,7 +72,12 @@ class Effort(Element):
 
 
 class Field(Element):
-    """An acceleration field that acts on every body of its owner and below, e.g. gravity."""
+    """An acceleration field that acts on every body of its owner and below, e.g. gravity.
+
+    Fields add up. A class of which a second one on the same bodies is probably a mistake says `usually_one`.
+    """
+
+    usually_one: ClassVar[bool] = False
 
     def acceleration(self, position: Any) -> Any:
         """Acceleration (3) [m/s^2] of a free particle at a world position (3) [m]."""
