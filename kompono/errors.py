@@ -49,6 +49,13 @@ class KomponoError(Exception):
             self._tell(path)
         return self
 
+    def advised(self, fix: str) -> Self:
+        """This error with what to try, if nothing was said."""
+        if not self.fix:
+            self.fix = fix
+            self._tell(self.path)
+        return self
+
     def __reduce__(self) -> Any:
         return _revived, (type(self), self.args, self.__dict__)
 

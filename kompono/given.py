@@ -141,13 +141,15 @@ def _checked(
     return np.array(entries, dtype=float).reshape(array.shape)
 
 
-def scalar(value: Any, what: str, where: str = "", *, truth: bool = False, fix: str = "") -> Any:
-    """A finite number, or an expression (SX) with one component."""
-    if type(value) is float and abs(value) < inf:
+def scalar(
+    value: Any, what: str, where: str = "", *, positive: bool = False, truth: bool = False, fix: str = ""
+) -> Any:
+    """A finite number (with `positive` above zero), or an expression (SX) with one component."""
+    if type(value) is float and abs(value) < inf and not positive:
         return value
     fix = fix or "Give a number, or an expression of time, coordinates, motion, inputs and parameters."
     if not isinstance(value, ca.SX) or value.is_constant():
-        return number(value, what, where, truth=truth, fix=fix)
+        return number(value, what, where, positive=positive, truth=truth, fix=fix)
     if not value.is_scalar():
         size = f"{value.shape[0]} by {value.shape[1]}"
         raise ModelError(f"{what} has {size} components, not one.", path=where, fix=fix)

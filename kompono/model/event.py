@@ -61,6 +61,9 @@ class Mode(Element, Symbol):
     def _word(self) -> str:
         return f"the mode {self.label}"
 
+    def _vain(self) -> Mapping[str, str]:
+        return {"rate": "A mode changes at events and samples; what has a rate is a State."}
+
     def _instead(self, path: str) -> str:
         if self.every is not None:
             return "A sampled mode becomes what its .next says; to start elsewhere set .start."
@@ -108,7 +111,7 @@ class Event(Element):
             raise ModelError("the event does nothing.", fix=_DOES)
         changes, self.stop = {} if changes is None else changes, stop
         if not isinstance(changes, Mapping) or not all(isinstance(mode, Mode | State) for mode in changes):
-            fix = "Use {self.stage: 1}. Modes and states of your own change there; coordinates and speeds by forces only."
+            fix = "Use {self.stage: 1}. Modes and states of your own change there, coordinates and speeds do not."
             raise ModelError(f"the changes {shown(changes)} are no new values by mode.", fix=fix)
         self.guard, self.changes = guard, list(changes.items())
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from kompono.errors import ModelError, nearest
 from kompono.given import number, shown, tell_unused_number
-from kompono.model.body import Frame
+from kompono.model.body import Frame, check_frames
 from kompono.model.element import Element
 from kompono.model.reading import effort_unit, force_reading, torque_reading
 from kompono.model.symbol import Symbol
@@ -47,8 +47,7 @@ class Joint(Element):
         self, first: Frame, second: Frame, *, start: Mapping[str, float | None] | None = None, limits: Any = None,
         restitution: Any = 0.0,
     ) -> None:  # fmt: skip
-        if not isinstance(first, Frame) or not isinstance(second, Frame):
-            raise ModelError(f"{type(self).__name__} connects two frames.", fix="Use body or body.at(x, y, z).")
+        check_frames(self, first, second)
         check_names(type(self))
         self.first, self.second = first, second
         self.q = Symbol.column("q", len(self.coordinates))
@@ -140,6 +139,11 @@ class Joint(Element):
         return q
 
     # -- what follows from it
+
+    def _vain(self) -> Mapping[str, str]:
+        told = 'Give it where the joint is made, e.g. angle=0.3, or to a run: initial={"pin.angle": 0.3}.'
+        rates = [name.replace(".rate", "_rate") for name in self.speed_names()]
+        return dict.fromkeys((*self.coordinates, *rates), told)
 
     def _built_on(self) -> tuple[Element, ...]:
         return self.first.body, self.second.body

@@ -124,6 +124,7 @@ def elaborate(model: Subsystem, *, part: bool = False) -> Elaborated:
             "the model has no bodies, and no states of its own.", path=type(model).__name__,
             fix="Assign a Body to self in __init__.",
         )  # fmt: skip
+    _check_vain(result, (*result.bodies, *result.joints, *result.modes, *result.states))
     check_ports(result)
     check_laws(result)
     check_states(result.states, result.path)
@@ -168,6 +169,16 @@ def _written(controller: Controller) -> list[Connection]:
     owner = controller.owner
     assert owner is not None
     return [Connection(owner, mode, target) for mode, target in zip(controller._held, controller.writes, strict=True)]
+
+
+def _check_vain(model: Elaborated, elements: tuple[Element, ...]) -> None:
+    """Raise ModelError for an attribute of an element of ours that somebody set and that means nothing."""
+    for element in elements:
+        if type(element).__module__.startswith("kompono."):
+            vain = element._vain()
+            for name in vars(element).keys() & vain.keys():
+                message = f"{name} was set to {shown(vars(element)[name])}, which does nothing."
+                raise ModelError(message, path=model.path(element), fix=vain[name])
 
 
 def _warn_about_loose_bodies(model: Elaborated) -> None:

@@ -185,9 +185,7 @@ def _independent(
     return values, np.repeat([firm[kind] for kind in STARTS], [3, 4, 3, 3]), asked
 
 
-def _closing(
-    engine: Engine, left: dict[str, float], firmness: _Firmness, said: list[str]
-) -> tuple[AskedJoint, ...]:
+def _closing(engine: Engine, left: dict[str, float], firmness: _Firmness, said: list[str]) -> tuple[AskedJoint, ...]:
     """What is asked of joints that close loops; start values of those that cannot be measured are told."""
     asked = []
     place, speed_place = 0, 0
