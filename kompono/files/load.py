@@ -80,7 +80,7 @@ def read(file: str | Path, *, masses: Mapping[str, float] | None = None, **optio
         options.pop("ignore", None)  # the builder leaves it out
     unknown = [name for name in options if name not in reader.options]
     if unknown:
-        known = (*reader.options, *_ALWAYS)
+        known = dict.fromkeys((*reader.options, *_ALWAYS))
         fix = nearest(unknown[0], known) or f"There are {', '.join(known)}."
         raise RunError(f"{unknown[0]!r} is no option for {reader.name} files.", path="load", fix=fix)
     try:

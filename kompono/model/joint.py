@@ -76,7 +76,10 @@ class Joint(Element):
             raise ModelError(f"start {shown(start)} is no values by name.", fix=f"Known names: {', '.join(known)}.")
         for name in start:
             if name not in known:
-                fix = nearest(str(name), known) or f"It has {', '.join(known) or 'none'}."
+                from inspect import signature  # only mistakes need it
+
+                options = [each for each in signature(type(self)).parameters if each not in ("first", "second")]
+                fix = nearest(str(name), (*known, *options)) or f"It has {', '.join(known) or 'none'}."
                 raise ModelError(f"{kind} has no start value {shown(name)}.", fix=fix)
         fix = "Give a number [rad, m, or per second]."
         return {
