@@ -26,6 +26,7 @@ from kompono.simulation import Simulation
 from kompono.solve.settings import Settings
 
 FEW = 12  # parameters up to which derivatives that run along cost less than the way back
+UNTOLD = 1e-10  # of the largest slope: below this measured values do not tell parameters
 _PAIRS = (tuple, list, np.ndarray)
 GRADIENTS = ("auto", "forward", "adjoint")
 
@@ -223,7 +224,8 @@ def identify(
 
     `measured` maps names of channels to values at `times` [s], or to pairs (times, values). `noise` is the standard
     deviation of each (1 for all unless given: channels of different units want it). `parameters` as of `minimize`.
-    `errors` of the result are standard errors of the parameters, from the scatter that is left.
+    `errors` of the result are standard errors of the parameters, from the scatter that is left; infinite where what
+    was measured does not depend on a parameter, or only on several together.
     """
     from scipy.optimize import least_squares
 
@@ -251,10 +253,19 @@ def identify(
         ends = {"xtol": tolerance, "ftol": tolerance, "gtol": 1e-14, "max_nfev": most}
         found = least_squares(residuals, runs.start, cast(Any, slopes), bounds=(low, high), **ends)
     matrix, free = slopes(found.x), max(len(found.fun) - len(found.x), 1)
-    spread = np.linalg.pinv(matrix.T @ matrix) * 2 * found.cost / free
-    errors = dict(zip(runs.names, np.sqrt(np.diag(spread)) * runs.scales, strict=True))
+    spread = _spread(matrix, np.sqrt(2 * found.cost / free))
+    errors = dict(zip(runs.names, spread * runs.scales, strict=True))
     gradient = matrix.T @ found.fun
     return _fit(runs, found.x, float(found.cost), gradient, (found.status > 0, str(found.message)), errors)
+
+
+def _spread(matrix: np.ndarray, scatter: float) -> np.ndarray:
+    """Standard errors (n,) of what has slopes (m, n); infinite in directions in which nothing changes."""
+    _, sizes, directions = np.linalg.svd(matrix, full_matrices=len(matrix) < matrix.shape[1])
+    sizes = np.append(sizes, np.zeros(len(directions) - len(sizes)))
+    told = sizes > UNTOLD * sizes.max(initial=0.0)
+    spread = scatter * np.sqrt(((directions[told] / sizes[told, None]) ** 2).sum(axis=0))
+    return np.where(np.abs(directions[~told]).max(axis=0, initial=0.0) > 1e-6, np.inf, spread)
 
 
 def _fit(runs: _Runs, scaled: np.ndarray, cost: float, gradient: np.ndarray, end: tuple[bool, str], errors: Any) -> Fit:

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import casadi as ca
 import numpy as np
 
-from kompono.errors import ModelError, nearest
+from kompono.errors import ModelError, ModelWarning, nearest, warn
 from kompono.given import number, shown, tell_unused_number
 from kompono.model.body import Frame, check_frames
 from kompono.model.element import Element
@@ -23,6 +23,8 @@ from kompono.model.reading import effort_unit, force_reading, torque_reading
 from kompono.model.symbol import Symbol
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import unskew
+
+DOUBTED = 4 * np.pi  # [rad] angles of a start above this are probably degrees
 
 
 class Joint(Element):
@@ -82,11 +84,17 @@ class Joint(Element):
                 fix = nearest(str(name), (*known, *options)) or f"It has {', '.join(known) or 'none'}."
                 raise ModelError(f"{kind} has no start value {shown(name)}.", fix=fix)
         fix = "Give a number [rad, m, or per second]."
-        return {
+        found = {
             name: number(value, f"the start value {name}", fix=fix)
             for name, value in start.items()
             if value is not None
         }
+        for name, unit in zip(self.coordinates, self.units, strict=False) if found else ():
+            if unit == "rad" and abs(found.get(name, 0.0)) > DOUBTED:
+                turns = found[name] / (2 * np.pi)
+                message = f"the start value {name}={found[name]:g} is in radians, {turns:.3g} turns."
+                warn(f"{message} Degrees are math.radians({found[name]:g}).", ModelWarning)
+        return found
 
     # -- what a new joint defines
 
