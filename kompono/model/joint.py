@@ -24,7 +24,7 @@ from kompono.model.symbol import Symbol
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import unskew
 
-DOUBTED = 4 * np.pi  # [rad] angles of a start above this are probably degrees
+DOUBTED = 2 * np.pi  # [rad] round angles of a start above this are probably degrees
 
 
 class Joint(Element):
@@ -90,7 +90,7 @@ class Joint(Element):
             if value is not None
         }
         for name, unit in zip(self.coordinates, self.units, strict=False) if found else ():
-            if unit == "rad" and abs(found.get(name, 0.0)) > DOUBTED:
+            if unit == "rad" and abs(found.get(name, 0.0)) > DOUBTED and (2 * found[name]).is_integer():
                 turns = found[name] / (2 * np.pi)
                 message = f"the start value {name}={found[name]:g} is in radians, {turns:.3g} turns."
                 warn(f"{message} Degrees are math.radians({found[name]:g}).", ModelWarning)

@@ -16,7 +16,7 @@ import numpy as np
 
 from kompono.errors import RunError
 from kompono.interruption import calls_users
-from kompono.solve.inputs import place_of
+from kompono.solve.inputs import number_like, place_of
 from kompono.translate.program import Program
 
 Ask = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_double)
@@ -61,7 +61,7 @@ class Asking:
         if len(places) == 1:
             answer = (answer,)
         try:
-            values = [float(None if isinstance(value, str | bytes) else value) for value in answer]
+            values = [float(number_like(value)) for value in answer]
         except (TypeError, ValueError):
             values = []
         if len(values) != len(places):

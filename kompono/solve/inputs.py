@@ -134,7 +134,7 @@ class Feed:
             raise AssertionError("a factory makes the callable before a run begins")
         answer: Any = source.function(time, read) if self._readers[i] else source.function(time)
         try:
-            value = float(None if isinstance(answer, str | bytes) else answer)
+            value = float(number_like(answer))
         except (TypeError, ValueError):
             self._fail(source, f"the callable returned {answer!r} instead of a number")
             return self.held[i]
@@ -201,6 +201,13 @@ class Feed:
         if len(times) == 1:
             return values[0]
         return np.array([np.interp(time, times, values[:, i]) for i in range(values.shape[1])])
+
+
+def number_like(answer: Any) -> Any:
+    """What a callable returned; a text of digits is no number, though `float` takes it."""
+    if isinstance(answer, str | bytes):
+        raise TypeError("a text is no number")
+    return answer
 
 
 def place_of(error: BaseException) -> str:

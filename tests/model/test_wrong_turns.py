@@ -112,7 +112,7 @@ def test_an_angle_that_is_probably_in_degrees() -> None:
         Revolute(Ground(), Body(solids.sphere(mass=1.0, radius=0.1)), angle=45)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        Revolute(Ground(), Body(solids.sphere(mass=1.0, radius=0.1)), angle=radians(360), angle_rate=300)
+        Revolute(Ground(), Body(solids.sphere(mass=1.0, radius=0.1)), angle=3 * radians(360), angle_rate=300)
 
 
 quiet = pytest.mark.filterwarnings("ignore:.*touches this body")
