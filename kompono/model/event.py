@@ -125,7 +125,11 @@ class Event(Element):
         if self.guard.op() in (ca.OP_EQ, ca.OP_NE):
             fix = "Write a difference, time - 0.5, which rises through zero; its negative for a value that falls."
             raise ModelError("the guard is an equality, which holds for an instant only.", path=where, fix=fix)
-        if not self.changes and not self.stop:
+        if not (self.changes or self.stop or isinstance(self, Indicated)):
             raise ModelError("the event does nothing.", path=where, fix=_DOES)
         what, fix = "the new value of a mode", "Give a number or an expression, e.g. {self.stage: 1}."
         self.changes = [(mode, ca.SX(scalar(new, what, where, truth=True, fix=fix))) for mode, new in self.changes]
+
+
+class Indicated(Event):
+    """An event of which others know what it changes: inside a sealed part."""
