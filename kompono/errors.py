@@ -15,6 +15,7 @@ from typing import Any, ClassVar, Self
 
 OFFERED = 5  # names where none is close
 _DECLARING = ("kompono.errors", "kompono.given", "kompono.model", "kompono.library", "kompono.spatial")
+_BETWEEN = ("kompono", "contextlib")  # roots of modules between a line of the user's and what it warns of
 _WRAPPERS = ("call", "wrapped")  # names of functions around a `function`
 
 
@@ -46,6 +47,13 @@ class KomponoError(Exception):
         if not self.named and path:
             self.named = True
             self._tell(path)
+        return self
+
+    def advised(self, fix: str) -> Self:
+        """This error with what to try, if nothing was said."""
+        if not self.fix:
+            self.fix = fix
+            self._tell(self.path)
         return self
 
     def __reduce__(self) -> Any:
@@ -146,7 +154,7 @@ class RunWarning(UserWarning):
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user that called us, however deep inside we are."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "kompono":
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").partition(".")[0] in _BETWEEN:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)
 

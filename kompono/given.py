@@ -7,6 +7,7 @@ Numbers are Python's and NumPy's, arrays without dimension, fractions and decima
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from math import inf
@@ -21,6 +22,14 @@ from kompono.errors import KomponoError, ModelError, ModelWarning, suggest, warn
 Error = type[KomponoError]
 CLOSED: set[str] = set()  # names of functions that have native code of their own: those of FMUs
 UNSUPPORTED = {ca.OP_CALL, ca.OP_ERFINV, ca.OP_PRINTME}  # operations there is no native code for
+ELSEWHERE = {  # what other programs call the arguments of ours, small and without underscores
+    **dict.fromkeys(("tend", "tstop", "tfinal", "tmax", "stoptime", "endtime", "duration"), "until"),
+    **dict.fromkeys(("dt", "h", "timestep", "stepsize", "maxstep"), "step"),
+    **dict.fromkeys(("solver", "integrator"), "method"),
+    **dict.fromkeys(("tol", "tolerance", "reltol"), "rtol"),
+    "abstol": "atol", "params": "parameters", "y0": "initial", "x0": "initial", "outputs": "channels",
+    "stiffness": "k", "damping": "c", "restlength": "rest", "freelength": "rest",
+}  # fmt: skip
 _SYMBOL = "It is an expression, which has no value yet; a start that shall vary is given to the run by initial=."
 _NAN = "Functions of Python's math and float() make NaN of symbols: use ca.sin, ca.sqrt, ..."
 _CALL = (
@@ -141,13 +150,15 @@ def _checked(
     return np.array(entries, dtype=float).reshape(array.shape)
 
 
-def scalar(value: Any, what: str, where: str = "", *, truth: bool = False, fix: str = "") -> Any:
-    """A finite number, or an expression (SX) with one component."""
-    if type(value) is float and abs(value) < inf:
+def scalar(
+    value: Any, what: str, where: str = "", *, positive: bool = False, truth: bool = False, fix: str = ""
+) -> Any:
+    """A finite number (with `positive` above zero), or an expression (SX) with one component."""
+    if type(value) is float and abs(value) < inf and not positive:
         return value
     fix = fix or "Give a number, or an expression of time, coordinates, motion, inputs and parameters."
     if not isinstance(value, ca.SX) or value.is_constant():
-        return number(value, what, where, truth=truth, fix=fix)
+        return number(value, what, where, positive=positive, truth=truth, fix=fix)
     if not value.is_scalar():
         size = f"{value.shape[0]} by {value.shape[1]}"
         raise ModelError(f"{what} has {size} components, not one.", path=where, fix=fix)
@@ -237,9 +248,16 @@ def how_to_call(function: Any, error: TypeError, given: Iterable[str]) -> tuple[
     names = [name for name in signature(function).parameters if name != "self"]
     unknown = next((name for name in given if name not in names and f"'{name}'" in str(error)), None)
     if unknown is not None:
-        return f"there is no argument {unknown!r}.", suggest(unknown, names)
+        ours = ELSEWHERE.get(unknown.casefold().replace("_", ""))
+        fix = f"It is called {ours!r} here." if ours in names else suggest(unknown, names)
+        return f"there is no argument {unknown!r}.", fix
     what = str(error).partition("() ")[2] or str(error)
-    return f"it was called with other arguments than it takes: {what}.", f"It takes {', '.join(names) or 'none'}."
+    missing = re.match(r"missing \d+ required \S+ arguments?: (.*)", what)
+    if missing is not None:
+        return f"{missing[1]} {'are' if ' and ' in missing[1] else 'is'} missing.", f"It takes {', '.join(names)}."
+    by_name = "Give the others by name. " if "positional argument" in what else ""
+    fix = f"{by_name}It takes {', '.join(names) or 'none'}."
+    return f"it was called with other arguments than it takes: {what}.", fix
 
 
 def entries_of(value: Any) -> np.ndarray:

@@ -21,6 +21,7 @@ from kompono.errors import FileError, KomponoError, RunError, RunWarning, warn
 from kompono.request import SEVERAL, Request
 from kompono.result import Result, extra
 from kompono.result.result import record_of
+from kompono.result.target import check_target
 from kompono.solve.inputs import Feed
 from kompono.solve.integrate import Settings
 from kompono.solve.outcome import Outputs
@@ -45,8 +46,8 @@ def checked_file(path: Any, name: str) -> Path | None:
     if found.suffix.lower() not in (".h5", ".hdf5"):
         raise RunError(f"{name} = {str(path)!r}: runs are written to HDF5 files as they go.", fix="Use e.g. 'run.h5'.")
     if found.is_dir():
-        raise RunError(f"cannot write {str(path)!r}: it is a folder.")
-    return found
+        raise RunError(f"cannot write {str(path)!r}: it is a folder.", fix="Name a file in it.")
+    return check_target(found) if name == "hdf5" else found
 
 
 def kept(simulation: Any, request: Request, noted: Mapping[str, Any] | None) -> Keeping:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
+from kompono.errors import RunError
 from kompono.result import matching
 from kompono.result.unwrap import with_companions
 from kompono.solve.outcome import Outputs
@@ -18,6 +19,7 @@ def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> O
     places = {column: place for place, column in enumerate(needed)}
     computed = tuple(channels[i] for i in needed)
     names = {channel.name: place for place, channel in enumerate(computed)}
+    _check_names([channel.name for channel in computed], names)
     energy = [names[name] for name in ("energy.kinetic", "energy.total") if name in names]
     return Outputs(
         translation.select(needed),
@@ -26,3 +28,12 @@ def select_outputs(translation: Translation, patterns: str | Iterable[str]) -> O
         places[drift[0]],
         (energy[0], energy[1]) if len(energy) == 2 else None,
     )
+
+
+def _check_names(listed: list[str], names: Mapping[str, int]) -> None:
+    """Raise RunError for a channel that has the name of another, or of the times."""
+    if "time" in names:
+        raise RunError("a channel is called as the times are.", path="time", fix="Rename that element of the model.")
+    if len(names) < len(listed):
+        twice = next(name for place, name in enumerate(listed) if names[name] != place)
+        raise RunError("two channels have this name.", path=twice, fix="Rename one of the elements they belong to.")

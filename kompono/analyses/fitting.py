@@ -15,17 +15,19 @@ import numpy as np
 
 from kompono.analyses.adjoint import Adjoint, no_adjoint
 from kompono.analyses.sensitivities import Varied, settings_for, varied
-from kompono.errors import RunError
-from kompono.given import shown
+from kompono.errors import RunError, suggest
+from kompono.given import number, plain, shown
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.notice import Notice
 from kompono.options import with_kinds
-from kompono.result import Result
+from kompono.result import Result, matching
 from kompono.simulation import Simulation
 from kompono.solve.settings import Settings
 
 FEW = 12  # parameters up to which derivatives that run along cost less than the way back
+UNTOLD = 1e-10  # of the largest slope: below this measured values do not tell parameters
+_PAIRS = (tuple, list, np.ndarray)
 GRADIENTS = ("auto", "forward", "adjoint")
 
 
@@ -62,6 +64,7 @@ class _Runs:
 
     def __init__(self, asked: Varied, settings: Settings, channels: Iterable[str], inputs: Any, what: str) -> None:
         self.asked, self.settings, self.channels, self.inputs = asked, settings, tuple(channels), inputs
+        matching(self.channels, asked.simulation.program.channels)  # each is there, before anything runs
         self.names, self.what = asked.names, what
         self.scales = np.array([abs(asked.present[name]) or 1.0 for name in self.names])
         self.start = np.array([asked.present[name] for name in self.names]) / self.scales
@@ -136,11 +139,21 @@ def _bounds(parameters: Any, runs: _Runs) -> list[tuple[float, float]]:
         return [(-np.inf, np.inf)] * len(runs.names)
     found = []
     for name, scale in zip(runs.names, runs.scales, strict=True):
-        low, high = parameters[name] if parameters[name] is not None else (-np.inf, np.inf)
-        if not low < high:
-            raise RunError(f"the bounds {shown(parameters[name])} of {name!r} are none.", fix="Give (low, high).")
+        given = parameters[name]
+        pair = (-np.inf, np.inf) if given is None else tuple(map(plain, given)) if isinstance(given, _PAIRS) else ()
+        if len(pair) != 2 or None in pair or not pair[0] < pair[1]:  # type: ignore[operator]
+            raise RunError(f"the bounds {shown(given)} of {name!r} are none.", fix="Give (low, high).")
+        low, high = pair
         found.append((low / scale, high / scale))
     return found
+
+
+def _deviations(noise: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, float]:
+    """Standard deviations of measured channels, those given."""
+    for name in noise:
+        if name not in tables:
+            raise RunError(f"there is noise of {name!r}, which was not measured.", fix=suggest(name, tables))
+    return {name: number(size, f"the noise of {name!r}", error=RunError, positive=True) for name, size in noise.items()}
 
 
 @heeded
@@ -211,7 +224,8 @@ def identify(
 
     `measured` maps names of channels to values at `times` [s], or to pairs (times, values). `noise` is the standard
     deviation of each (1 for all unless given: channels of different units want it). `parameters` as of `minimize`.
-    `errors` of the result are standard errors of the parameters, from the scatter that is left.
+    `errors` of the result are standard errors of the parameters, from the scatter that is left; infinite where what
+    was measured does not depend on a parameter, or only on several together.
     """
     from scipy.optimize import least_squares
 
@@ -222,7 +236,7 @@ def identify(
     asked = varied(model, parameters, None, initial, options)
     settings = settings_for(asked.simulation, until, step, method, rtol, None, None)
     runs = _Runs(asked, settings, tables, inputs, "identifying")
-    sizes = {name: float((noise or {}).get(name, 1.0)) for name in tables}
+    sizes = dict.fromkeys(tables, 1.0) | _deviations(noise or {}, tables)
 
     def residuals(scaled: np.ndarray) -> np.ndarray:
         result = runs.at(scaled)
@@ -239,10 +253,19 @@ def identify(
         ends = {"xtol": tolerance, "ftol": tolerance, "gtol": 1e-14, "max_nfev": most}
         found = least_squares(residuals, runs.start, cast(Any, slopes), bounds=(low, high), **ends)
     matrix, free = slopes(found.x), max(len(found.fun) - len(found.x), 1)
-    spread = np.linalg.pinv(matrix.T @ matrix) * 2 * found.cost / free
-    errors = dict(zip(runs.names, np.sqrt(np.diag(spread)) * runs.scales, strict=True))
+    spread = _spread(matrix, np.sqrt(2 * found.cost / free))
+    errors = dict(zip(runs.names, spread * runs.scales, strict=True))
     gradient = matrix.T @ found.fun
     return _fit(runs, found.x, float(found.cost), gradient, (found.status > 0, str(found.message)), errors)
+
+
+def _spread(matrix: np.ndarray, scatter: float) -> np.ndarray:
+    """Standard errors (n,) of what has slopes (m, n); infinite in directions in which nothing changes."""
+    _, sizes, directions = np.linalg.svd(matrix, full_matrices=len(matrix) < matrix.shape[1])
+    sizes = np.append(sizes, np.zeros(len(directions) - len(sizes)))
+    told = sizes > UNTOLD * sizes.max(initial=0.0)
+    spread = scatter * np.sqrt(((directions[told] / sizes[told, None]) ** 2).sum(axis=0))
+    return np.where(np.abs(directions[~told]).max(axis=0, initial=0.0) > 1e-6, np.inf, spread)
 
 
 def _fit(runs: _Runs, scaled: np.ndarray, cost: float, gradient: np.ndarray, end: tuple[bool, str], errors: Any) -> Fit:

@@ -21,6 +21,7 @@ from kompono.analyses.point import Point, find_point, in_joint_coordinates, list
 from kompono.analyses.slopes import Slopes
 from kompono.analyses.tangent import Tangent, find_tangent
 from kompono.errors import RunError, suggest
+from kompono.given import numbers
 from kompono.interruption import heeded
 from kompono.model.subsystem import Subsystem
 from kompono.result import matching
@@ -72,7 +73,8 @@ class LinearModel:
     def response(self, frequencies: Any) -> np.ndarray:
         """C (i w - A)^-1 B + D (frequencies, y, u), complex, at frequencies [Hz]."""
         found = []
-        for frequency in np.atleast_1d(np.asarray(frequencies, dtype=float)):
+        asked = np.atleast_1d(np.asarray(frequencies, dtype=object)).ravel()
+        for frequency in numbers(asked.tolist(), (-1,), "frequencies", error=RunError, fix="Give numbers [Hz]."):
             matrix = 2j * np.pi * frequency * np.eye(len(self.A)) - self.A
             found.append(self.C @ np.linalg.solve(matrix, self.B.astype(complex)) + self.D)
         return np.array(found).reshape(-1, len(self.outputs), len(self.inputs))

@@ -84,7 +84,8 @@ def unknown_masses(point: Point) -> list[str]:
 def refuse_sealed(point: Point) -> None:
     """Raise RunError where masses are not known."""
     if paths := unknown_masses(point):
-        raise RunError("the mass matrix of what is sealed or elsewhere is not told.", path=" and ".join(paths))
+        fix = "Ask its author for what you want to know, or with the component itself in its place."
+        raise RunError("the mass matrix of what is sealed or elsewhere is not told.", path=" and ".join(paths), fix=fix)
 
 
 def twists(point: Point, speeds: np.ndarray) -> np.ndarray:

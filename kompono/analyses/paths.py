@@ -76,6 +76,8 @@ def _expression(name: str, path: ca.SX, times: np.ndarray) -> np.ndarray:
 def _spline(name: str, knots: np.ndarray, values: np.ndarray, times: np.ndarray) -> np.ndarray:
     from scipy.interpolate import make_interp_spline
 
+    if not (np.isfinite(knots).all() and np.isfinite(values).all()):
+        raise RunError(f"values of {name!r} are not finite.", fix="Leave out what was not measured: (times, values).")
     if np.any(np.diff(knots) <= 0):
         raise RunError(f"the times of {name!r} do not increase.", fix="Put them in order.")
     if times[0] < knots[0] or times[-1] > knots[-1]:

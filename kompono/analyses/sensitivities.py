@@ -253,7 +253,10 @@ def varied(
 ) -> Varied:
     """A model with derivatives by names, translated if it is not."""
     simulation = model if isinstance(model, Simulation) else Simulation(model, **options)
-    return Varied(simulation, listed(names), dict(parameters or {}), dict(initial or {}))
+    asked = tuple(dict.fromkeys(listed(names)))
+    if not asked:
+        raise RunError("nothing is varied.", fix="Name tunable parameters and start values.")
+    return Varied(simulation, asked, dict(parameters or {}), dict(initial or {}))
 
 
 def settings_for(

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from kompono.errors import FileError, RunError
+from kompono.errors import FileError, RunError, nearest
 from kompono.files.assembly import Assembly
 from kompono.files.build import Choices, build
 from kompono.files.formats import FORMATS, sniffed
 from kompono.files.machine import Machine
 from kompono.given import flag, numbers, shown, texts
 
+_ALWAYS = ("ignore", "repair", "limits", "friction", "gravity", "masses")  # options for all kinds of files
+_CORRECT = "Correct it in the file."
 STANDARD = (0.0, 0.0, -9.81)
 _GRAVITY = "Use gravity=(0, 0, -9.81), or gravity=False for none."
 
@@ -61,21 +63,30 @@ def read(file: str | Path, *, masses: Mapping[str, float] | None = None, **optio
     if not isinstance(file, str | Path) or "\0" in str(file):
         raise RunError(f"{shown(file)} is no name of a file.", path="load", fix='Use e.g. load("arm.urdf").')
     path = Path(file)
+    if path.is_dir():
+        raise FileError(f"{str(file)!r} is a folder.", path="load", fix="Name a file in it.")
     if not path.is_file():
         fix = f"Names start from {str(Path.cwd())!r}."
         raise FileError(f"there is no file {str(file)!r}.", path="load", fix=fix)
     if masses is not None and not isinstance(masses, Mapping):
         fix = 'Give kilograms by part: masses={"arm": 2.0}.'
         raise RunError(f"masses = {shown(masses)} are no mapping.", path="load", fix=fix)
-    kind, content = sniffed(path)
+    try:
+        kind, content = sniffed(path)
+    except FileError as error:
+        raise error.advised(_CORRECT) from None
     reader = FORMATS[kind]
     if "ignore" not in reader.options:
         options.pop("ignore", None)  # the builder leaves it out
     unknown = [name for name in options if name not in reader.options]
     if unknown:
-        known = ", ".join(reader.options) or "none"
-        raise RunError(f"{unknown[0]!r} is no option for {reader.name} files.", path="load", fix=f"There are {known}.")
-    assembly = reader.read(content, path, **options)
+        known = dict.fromkeys((*reader.options, *_ALWAYS))
+        fix = nearest(unknown[0], known) or f"There are {', '.join(known)}."
+        raise RunError(f"{unknown[0]!r} is no option for {reader.name} files.", path="load", fix=fix)
+    try:
+        assembly = reader.read(content, path, **options)
+    except FileError as error:
+        raise error.advised(_CORRECT) from None
     return assembly if not masses else weighed(assembly, masses)
 
 

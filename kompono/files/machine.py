@@ -65,7 +65,8 @@ class Machine(Subsystem):
     def coordinates(self) -> dict[str, str]:
         """Channels of coordinates by the names of joints in the file; of a ball or plane, the joint."""
         prefix = f"{self.path}." if self.path else ""
-        return {name: f"{prefix}{channel}" for name, channel in self.recipe.coordinates.items()}
+        found = {name: f"{prefix}{channel}" for name, channel in self.recipe.coordinates.items()}
+        return _Coordinates(found, self.label)
 
     def keyframe(self, name: str) -> dict[str, float]:
         """Start values by channel, of a named start of the file."""
@@ -80,6 +81,17 @@ class Machine(Subsystem):
             raise ModelError(f"there is no keyframe {name!r}.", path=self.label, fix=suggest(name, known))
         prefix = f"{self.path}." if self.path else ""
         return {f"{prefix}{path}": value for path, value in known[name].items()}
+
+
+class _Coordinates(dict[str, str]):
+    """Channels by names of joints; a name that is not there is refused with the nearest one."""
+
+    def __init__(self, found: dict[str, str], label: str) -> None:
+        super().__init__(found)
+        self.label = label
+
+    def __missing__(self, name: str) -> str:
+        raise ModelError(f"there is no joint {name!r} with a coordinate.", path=self.label, fix=suggest(name, self))
 
 
 def machine_class(recipe: Recipe, **attributes: Any) -> type[Machine]:

@@ -190,6 +190,8 @@ class _Reader:
             elif damping or friction:
                 self.loads.append(Loaded(name, damping=damping, friction=friction))
         if mimic is not None:
+            if mimic.named("joint") == name:
+                raise FileError(f"joint {name} mimics itself.", path=mimic.where)
             factors = mimic.number("offset", 0.0), mimic.number("multiplier", 1.0)
             self.mimics.append(Coupled(f"{name}_mimic", name, mimic.named("joint"), factors, mimic.where))
 

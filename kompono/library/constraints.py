@@ -176,7 +176,10 @@ class Drive(Coupling):
     def __init__(self, joint: Joint, motion: Any, *, coordinate: str | None = None) -> None:
         super().__init__(joint)
         fix = "Give a number or an expression of time and parameters."
-        self.residual = coordinate_of(joint, coordinate) - scalar(motion, "the motion", fix=fix)
+        driven, motion = coordinate_of(joint, coordinate), ca.SX(scalar(motion, "the motion", fix=fix))
+        if ca.depends_on(motion, driven):
+            raise ModelError("the motion depends on the coordinate it prescribes.", fix=fix)
+        self.residual = driven - motion
         self.units = (unit_of(joint, coordinate),)
 
     def conditions(self) -> list[Any]:

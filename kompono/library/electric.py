@@ -49,7 +49,7 @@ class Inductor(TwoPins):
     def __init__(self, inductance: Any, *, current: float = 0.0) -> None:
         super().__init__()
         self.current = State(current, unit="A")
-        self.current.rate = self.drop / scalar(inductance, "the inductance")
+        self.current.rate = self.drop / scalar(inductance, "the inductance", positive=True)
         self.require(self.flow - self.current)
 
 
@@ -61,7 +61,7 @@ class Capacitor(TwoPins):
     def __init__(self, capacitance: Any, *, voltage: float = 0.0) -> None:
         super().__init__()
         self.voltage = State(voltage, unit="V")
-        self.voltage.rate = self.flow / scalar(capacitance, "the capacitance")
+        self.voltage.rate = self.flow / scalar(capacitance, "the capacitance", positive=True)
         self.require(self.drop - self.voltage)
 
 

@@ -40,6 +40,8 @@ def _is_zero(value: Any) -> bool:
 class Gravity(Field):
     """Uniform gravity, (0, 0, -9.81) m/s^2 unless given."""
 
+    usually_one = True
+
     def __init__(self, acceleration: Any = (0.0, 0.0, -9.81)) -> None:
         self.vector = _vector(acceleration, "gravity")
 

@@ -50,11 +50,17 @@ class Gear(Coupling):
         if backlash is None:
             fix = "Give backlash=, too: what does not part gives nothing back."
             tell_unused_number(restitution, "a restitution without backlash", fix)
+        self._of_one = ca.is_equal(a, b)
         self.residual = b - ratio * a - offset
         self.units = (unit_of(second, second_coordinate),)
 
     def conditions(self) -> list[Any]:
         return [self.residual]
+
+    def _check(self, where: str) -> None:
+        super()._check(where)
+        if self._of_one:
+            raise ModelError("both coordinates are the same one.", path=where, fix="Give those of two wheels.")
 
 
 class Backlash(JointLaw):

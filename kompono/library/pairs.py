@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
+from kompono.errors import ModelError
 from kompono.given import scalar
 from kompono.model.pin import Pin
 from kompono.model.signal import Input
@@ -20,6 +21,7 @@ class TwoPins(Subsystem):
     kind: ClassVar[type[Pin]]
 
     def __init__(self) -> None:
+        _check_kind(self)
         self.p, self.n = self.kind(), self.kind()
         self.expose(self.p, self.n)
         self.drop: Any = self.p.across - self.n.across
@@ -33,8 +35,14 @@ class OnePin(Subsystem):
     kind: ClassVar[type[Pin]]
 
     def __init__(self) -> None:
+        _check_kind(self)
         self.pin = self.kind()
         self.expose(self.pin)
+
+
+def _check_kind(element: TwoPins | OnePin) -> None:
+    if not hasattr(type(element), "kind"):
+        raise ModelError("it has no kind of pins.", fix="Say so in the class: kind = Electrical, Hydraulic, ...")
 
 
 def source(value: Any, what: str, unit: str) -> Any:

@@ -12,7 +12,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 from kompono.errors import ModelError
-from kompono.given import choice, number, numbers
+from kompono.given import choice, how_to_call, misused, number, numbers
 from kompono.model.signal import time
 
 P = TypeVar("P", bound=Callable[..., Any])
@@ -25,6 +25,11 @@ def _possible(profile: P) -> P:
     def made(*values: Any, **named: Any) -> Any:
         try:
             return profile(*values, **named)
+        except TypeError as error:
+            if not misused(error):
+                raise
+            message, fix = how_to_call(profile, error, named)
+            raise ModelError(message, path=f"profiles.{profile.__name__}", fix=fix) from None
         except (ZeroDivisionError, OverflowError):
             fix = "Use lengths of time, speeds and accelerations of a machine."
             where = f"profiles.{profile.__name__}"

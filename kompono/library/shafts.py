@@ -57,7 +57,7 @@ class Inertia(OnePin):
     def __init__(self, inertia: Any, *, speed: float = 0.0) -> None:
         super().__init__()
         self.speed = State(speed, unit="rad/s")
-        self.speed.rate = self.pin.torque / scalar(inertia, "the inertia")
+        self.speed.rate = self.pin.torque / scalar(inertia, "the inertia", positive=True)
         self.require(self.pin.speed - self.speed)
 
 

@@ -20,7 +20,7 @@ class HeatCapacity(OnePin):
     def __init__(self, capacity: Any, *, temperature: float = ROOM) -> None:
         super().__init__()
         self.temperature = State(temperature, unit="K")
-        self.temperature.rate = self.pin.heat / scalar(capacity, "the capacity")
+        self.temperature.rate = self.pin.heat / scalar(capacity, "the capacity", positive=True)
         self.require(self.pin.temperature - self.temperature)
 
 

@@ -7,6 +7,7 @@ joints, constraints and forces use. A body or frame also offers its motion as sy
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
@@ -112,6 +113,15 @@ class Frame(Surfaces):
         return self._signal("angular_acceleration")
 
 
+def check_frames(element: Element, *given: Any, does: str = "connects two frames") -> None:
+    """Raise ModelError for what an element shall sit on and is no frame."""
+    for each in given:
+        if not isinstance(each, Frame):
+            inside = " Of a subsystem, use a body that it exposes." if hasattr(each, "exposed") else ""
+            message = f"{type(element).__name__} {does}, and {shown(each)} is none."
+            raise ModelError(message, fix=f"Use body or body.at(x, y, z).{inside}")
+
+
 class Carrier(Element, Frame):
     """What frames can be fixed on: a body or a ground. It is itself the frame at its centre."""
 
@@ -166,6 +176,10 @@ class Body(Carrier):
         self.start_angular_velocity = _start("angular_velocity", start_angular_velocity)
         values = start_position, start_orientation, start_velocity, start_angular_velocity
         self._given = tuple(kind for kind, value in zip(STARTS, values, strict=True) if value is not None)
+
+    def _vain(self) -> Mapping[str, str]:
+        told = "Set .solid, e.g. to solids.sphere(...), or use a Parameter as mass or inertia."
+        return dict.fromkeys(("mass", "inertia"), told)
 
     @property
     def given_start(self) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from kompono.errors import ModelError
 from kompono.given import shown
-from kompono.model.body import Frame
+from kompono.model.body import Frame, check_frames
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.model.reading import Reading, force_reading, torque_reading
@@ -19,8 +19,7 @@ class Constraint(Element):
     force, torque = force_reading(), torque_reading()
 
     def __init__(self, first: Frame, second: Frame) -> None:
-        if not isinstance(first, Frame) or not isinstance(second, Frame):
-            raise ModelError(f"{type(self).__name__} connects two frames.", fix="Use body or body.at(x, y, z).")
+        check_frames(self, first, second)
         self.first, self.second = first, second
 
     def _built_on(self) -> tuple[Element, ...]:

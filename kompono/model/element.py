@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from kompono.model.declared import Declared
@@ -37,6 +37,13 @@ class Element(metaclass=Declared):
     def label(self) -> str:
         """The path, or a stand-in while the element has no owner yet."""
         return self.path or self._name or type(self).__name__
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}{' ' * bool(self.path)}{self.path}>"
+
+    def _vain(self) -> Mapping[str, str]:
+        """Attributes that mean nothing when they are set, and what to do instead."""
+        return {}
 
     def _check(self, where: str) -> None:
         """Raise ModelError if the declaration is wrong; called when the element gets its name."""

@@ -16,6 +16,8 @@ from kompono.model.element import Element
 from kompono.model.state import State
 from kompono.model.symbol import Symbol
 
+_DOES = "Give new values, {self.stage: 1}, or stop=True."
+
 
 class Mode(Element, Symbol):
     """A discrete state: a number that is constant between events and may appear in any expression.
@@ -58,6 +60,9 @@ class Mode(Element, Symbol):
 
     def _word(self) -> str:
         return f"the mode {self.label}"
+
+    def _vain(self) -> Mapping[str, str]:
+        return {"rate": "A mode changes at events and samples; what has a rate is a State."}
 
     def _instead(self, path: str) -> str:
         if self.every is not None:
@@ -103,10 +108,11 @@ class Event(Element):
         if not isinstance(stop, bool):
             raise ModelError(f"stop is {shown(stop)}.", fix="Use stop=True to end a run there.")
         if changes is None and not stop:
-            raise ModelError("the event does nothing.", fix="Give new values, {self.stage: 1}, or stop=True.")
+            raise ModelError("the event does nothing.", fix=_DOES)
         changes, self.stop = {} if changes is None else changes, stop
         if not isinstance(changes, Mapping) or not all(isinstance(mode, Mode | State) for mode in changes):
-            raise ModelError(f"the changes {shown(changes)} are no new values by mode.", fix="Use {self.stage: 1}.")
+            fix = "Use {self.stage: 1}. Modes and states of your own change there, coordinates and speeds do not."
+            raise ModelError(f"the changes {shown(changes)} are no new values by mode.", fix=fix)
         self.guard, self.changes = guard, list(changes.items())
 
     def _check(self, where: str) -> None:
@@ -116,5 +122,14 @@ class Event(Element):
         if self.guard.is_constant():
             fix = "Write it with time, coordinates or motion."
             raise ModelError("the guard is a constant; it never crosses zero.", path=where, fix=fix)
+        if self.guard.op() in (ca.OP_EQ, ca.OP_NE):
+            fix = "Write a difference, time - 0.5, which rises through zero; its negative for a value that falls."
+            raise ModelError("the guard is an equality, which holds for an instant only.", path=where, fix=fix)
+        if not (self.changes or self.stop or isinstance(self, Indicated)):
+            raise ModelError("the event does nothing.", path=where, fix=_DOES)
         what, fix = "the new value of a mode", "Give a number or an expression, e.g. {self.stage: 1}."
         self.changes = [(mode, ca.SX(scalar(new, what, where, truth=True, fix=fix))) for mode, new in self.changes]
+
+
+class Indicated(Event):
+    """An event of which others know what it changes: inside a sealed part."""

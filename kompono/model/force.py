@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from kompono.errors import ModelError
-from kompono.model.body import Frame
+from kompono.model.body import Frame, check_frames
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.model.reading import Reading, force_reading, torque_reading
@@ -25,8 +25,7 @@ class Force(Element):
     length_rate: Any = Reading(1, "Rate of that distance [m/s]", name="length.rate")
 
     def __init__(self, first: Frame, second: Frame | None = None) -> None:
-        if not isinstance(first, Frame) or not (second is None or isinstance(second, Frame)):
-            raise ModelError(f"{type(self).__name__} acts on frames.", fix="Use body or body.at(x, y, z).")
+        check_frames(self, first, *([] if second is None else [second]), does="acts on frames")
         self.first: Frame | None = None if second is None else first
         self.second: Frame = first if second is None else second
 
@@ -72,7 +71,12 @@ class Effort(Element):
 
 
 class Field(Element):
-    """An acceleration field that acts on every body of its owner and below, e.g. gravity."""
+    """An acceleration field that acts on every body of its owner and below, e.g. gravity.
+
+    Fields add up. A class of which a second one on the same bodies is probably a mistake says `usually_one`.
+    """
+
+    usually_one: ClassVar[bool] = False
 
     def acceleration(self, position: Any) -> Any:
         """Acceleration (3) [m/s^2] of a free particle at a world position (3) [m]."""

@@ -15,14 +15,16 @@ from typing import Any, ClassVar
 import casadi as ca
 import numpy as np
 
-from kompono.errors import ModelError, nearest
+from kompono.errors import ModelError, ModelWarning, nearest, warn
 from kompono.given import number, shown, tell_unused_number
-from kompono.model.body import Frame
+from kompono.model.body import Frame, check_frames
 from kompono.model.element import Element
 from kompono.model.reading import effort_unit, force_reading, torque_reading
 from kompono.model.symbol import Symbol
 from kompono.spatial.pose import Motion, Pose
 from kompono.spatial.rotation import unskew
+
+DOUBTED = 2 * np.pi  # [rad] round angles of a start above this are probably degrees
 
 
 class Joint(Element):
@@ -47,8 +49,7 @@ class Joint(Element):
         self, first: Frame, second: Frame, *, start: Mapping[str, float | None] | None = None, limits: Any = None,
         restitution: Any = 0.0,
     ) -> None:  # fmt: skip
-        if not isinstance(first, Frame) or not isinstance(second, Frame):
-            raise ModelError(f"{type(self).__name__} connects two frames.", fix="Use body or body.at(x, y, z).")
+        check_frames(self, first, second)
         check_names(type(self))
         self.first, self.second = first, second
         self.q = Symbol.column("q", len(self.coordinates))
@@ -77,14 +78,23 @@ class Joint(Element):
             raise ModelError(f"start {shown(start)} is no values by name.", fix=f"Known names: {', '.join(known)}.")
         for name in start:
             if name not in known:
-                fix = nearest(str(name), known) or f"It has {', '.join(known) or 'none'}."
+                from inspect import signature  # only mistakes need it
+
+                options = [each for each in signature(type(self)).parameters if each not in ("first", "second")]
+                fix = nearest(str(name), (*known, *options)) or f"It has {', '.join(known) or 'none'}."
                 raise ModelError(f"{kind} has no start value {shown(name)}.", fix=fix)
         fix = "Give a number [rad, m, or per second]."
-        return {
+        found = {
             name: number(value, f"the start value {name}", fix=fix)
             for name, value in start.items()
             if value is not None
         }
+        for name, unit in zip(self.coordinates, self.units, strict=False) if found else ():
+            if unit == "rad" and abs(found.get(name, 0.0)) > DOUBTED and (2 * found[name]).is_integer():
+                turns = found[name] / (2 * np.pi)
+                message = f"the start value {name}={found[name]:g} is in radians, {turns:.3g} turns."
+                warn(f"{message} Degrees are math.radians({found[name]:g}).", ModelWarning)
+        return found
 
     # -- what a new joint defines
 
@@ -140,6 +150,11 @@ class Joint(Element):
         return q
 
     # -- what follows from it
+
+    def _vain(self) -> Mapping[str, str]:
+        told = 'Give it where the joint is made, e.g. angle=0.3, or to a run: initial={"pin.angle": 0.3}.'
+        rates = [name.replace(".rate", "_rate") for name in self.speed_names()]
+        return dict.fromkeys((*self.coordinates, *rates), told)
 
     def _built_on(self) -> tuple[Element, ...]:
         return self.first.body, self.second.body

@@ -21,7 +21,7 @@ import casadi as ca
 
 from kompono.errors import ModelError
 from kompono.given import plain, scalar, shown
-from kompono.model.body import Frame
+from kompono.model.body import Frame, check_frames
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.element import Element
 from kompono.model.event import Mode
@@ -223,8 +223,7 @@ class PairLaw(Law):
     force, torque = force_reading(), torque_reading()
 
     def __init__(self, first: Frame, second: Frame) -> None:
-        if not isinstance(first, Frame) or not isinstance(second, Frame):
-            raise ModelError(f"{type(self).__name__} connects two frames.", fix="Use body or body.at(x, y, z).")
+        check_frames(self, first, second)
         self.first, self.second = first, second
 
     def units(self, motion: Motion) -> Unit | list[Unit]:

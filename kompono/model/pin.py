@@ -54,7 +54,8 @@ class Pin(Element):
         signals = self.__dict__.get("_signals", {})
         if name in signals:
             return signals[name]
-        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
+        known = f"; it has {' and '.join(signals)}" if signals and not name.startswith("_") else ""
+        raise AttributeError(f"{type(self).__name__} has no attribute {name!r}{known}")
 
 
 class Electrical(Pin):

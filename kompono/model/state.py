@@ -4,6 +4,7 @@ filters, integrators).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import casadi as ca
@@ -48,6 +49,9 @@ class State(Element, Symbol):
 
     def _word(self) -> str:
         return f"the state {self.label}"
+
+    def _vain(self) -> Mapping[str, str]:
+        return {"next": "A state has a .rate; what is sampled is a Mode(0.0, every=1e-3)."}
 
     def _instead(self, path: str) -> str:
         return "A state changes by its rate: set .rate; to start elsewhere set .start."

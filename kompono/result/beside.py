@@ -26,7 +26,7 @@ def written_beside(path: str | Path) -> Iterator[Path]:
     target = Path(os.path.realpath(path))
     if target.exists() and not target.is_file():
         if target.is_dir():
-            raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder.")
+            raise IsADirectoryError("it is a folder")
         yield target
         return
     beside = _reserved(target)

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from kompono.errors import RunError
+from kompono.given import shown
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -69,13 +70,15 @@ def _reason(error: BaseException) -> str:
     return str(getattr(error, "strerror", None) or error)
 
 
-def keeps_result(write: F) -> F:
-    """The same method `write(self, path)`: if the file cannot be written, the error says that nothing is lost."""
+def keeps_result(function: F) -> F:
+    """The same method `function(self, path)`: if the file cannot be written, the error says that nothing is lost."""
 
-    @functools.wraps(write)
+    @functools.wraps(function)
     def call(self: Any, path: str | Path) -> Any:
+        if not isinstance(path, str | os.PathLike):
+            raise RunError(f"{shown(path)} is no name of a file.", fix='Use e.g. "run.h5".')
         try:
-            return write(self, path)
+            return function(self, path)
         except OSError as error:
             if isinstance(error, RunError):
                 raise

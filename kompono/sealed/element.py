@@ -16,7 +16,7 @@ import casadi as ca
 from kompono.errors import KomponoError, ModelError, nearest
 from kompono.given import number, shown
 from kompono.model.body import Body
-from kompono.model.event import Event, Mode
+from kompono.model.event import Indicated, Mode
 from kompono.model.pin import Electrical, Hydraulic, Pin, Rotational, Thermal, Translational
 from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.subsystem import Subsystem
@@ -86,7 +86,7 @@ class Sealed(Subsystem):
         variant = shape.variants[0]
         start = code.starts[0][variant.size - variant.modes :]
         modes = _modes(start.tolist(), shape.rates)
-        for name, kept in (("modes", modes), ("events", [Event(time, dict(zip(modes, modes, strict=True)))
+        for name, kept in (("modes", modes), ("events", [Indicated(time, dict(zip(modes, modes, strict=True)))
                                                          for _ in range(shape.events)])):  # fmt: skip
             if kept:
                 _put(members, name, kept)
@@ -127,8 +127,8 @@ class Sealed(Subsystem):
     def _said(self, where: str) -> KomponoError:
         problem = self._problem
         assert problem is not None
-        file = f"{self._file}: " if self._file not in str(problem) else ""
-        text = str(problem).removesuffix(f" {problem.fix}") if problem.fix else str(problem)
+        text = f"{problem.path}: {problem.message}" if problem.named else problem.message
+        file = f"{self._file}: " if self._file not in text else ""
         return type(problem)(f"{file}{text}", path=where, fix=problem.fix)
 
     def __getattr__(self, name: str) -> Any:

@@ -7,14 +7,16 @@ it. What goes wrong in a callable ends the run: the loop is told, and the feed k
 from __future__ import annotations
 
 import ctypes
+import inspect
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from kompono.errors import RunError
 from kompono.interruption import calls_users
-from kompono.solve.inputs import place_of
+from kompono.solve.inputs import number_like, place_of
 from kompono.translate.program import Program
 
 Ask = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_int64, ctypes.c_double)
@@ -28,6 +30,8 @@ class Asking:
         first = len(program.coordinates) + len(program.speeds)
         self._due = [[c for c, one in enumerate(program.controllers) if one.rate in t] for t in program.ticks]
         self._units = program.controllers
+        for one, function in zip(program.controllers, functions, strict=True):
+            _check_arguments(function, one.reads, one.path)
         self._places = [[first + mode for mode in one.modes] for one in program.controllers]
         self.native = Ask(self._ask)
 
@@ -57,7 +61,7 @@ class Asking:
         if len(places) == 1:
             answer = (answer,)
         try:
-            values = [float(value) for value in answer]
+            values = [float(number_like(value)) for value in answer]
         except (TypeError, ValueError):
             values = []
         if len(values) != len(places):
@@ -74,3 +78,16 @@ class Asking:
 
     def _fail(self, number: int, message: str, cause: BaseException | None = None) -> None:
         self.feed.stop, self.feed.cause = f"{self._units[number].path}: {message}", cause
+
+
+def _check_arguments(function: Callable[..., Any], reads: int, path: str) -> None:
+    """Raise RunError for a callable that does not take the time and what it reads."""
+    try:
+        taken = inspect.signature(function)
+    except (TypeError, ValueError):  # some built-in functions do not tell
+        return
+    try:
+        taken.bind(*[0.0] * (1 + reads))
+    except TypeError:
+        fix = f"It is called with the time and {reads} number{'s' * (reads != 1)} that it reads."
+        raise RunError(f"the callable takes {taken}.", path=path, fix=fix) from None

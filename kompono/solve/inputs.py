@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from kompono.interruption import calls_users
 from kompono.solve.controllers import takes_reader
 
 Read = Callable[[str], float]
+_OURS = re.compile(r"kompono(?!\.examples)(\.|$)")  # names of modules
 
 
 class PresentState(NamedTuple):
@@ -111,8 +113,9 @@ class Feed:
                     self.held[i] = self._ask(i, time, read)
                 except KomponoError as error:
                     if not self._asked[i]:  # it was never right: a mistake in the request, not in the run
-                        raise
-                    self._fail(source, f"the callable raised {type(error).__name__}: {error}{place_of(error)}", error)
+                        raise error.at(source.name) from None
+                    said = str(error) if error.named else f"{error.message} {error.fix}".strip()
+                    self._fail(source, f"the callable raised {type(error).__name__}: {said}{place_of(error)}", error)
                 except KeyboardInterrupt as error:
                     if not self._asked[i]:  # nothing is there to keep
                         raise
@@ -131,7 +134,7 @@ class Feed:
             raise AssertionError("a factory makes the callable before a run begins")
         answer: Any = source.function(time, read) if self._readers[i] else source.function(time)
         try:
-            value = float(answer)
+            value = float(number_like(answer))
         except (TypeError, ValueError):
             self._fail(source, f"the callable returned {answer!r} instead of a number")
             return self.held[i]
@@ -200,12 +203,23 @@ class Feed:
         return np.array([np.interp(time, times, values[:, i]) for i in range(values.shape[1])])
 
 
+def number_like(answer: Any) -> Any:
+    """What a callable returned; a text of digits is no number, though `float` takes it."""
+    if isinstance(answer, str | bytes):
+        raise TypeError("a text is no number")
+    return answer
+
+
 def place_of(error: BaseException) -> str:
     """Where an exception was raised: file, line, function and text."""
-    frames = traceback.extract_tb(error.__traceback__)
-    if not frames:
+    lines = traceback.extract_tb(error.__traceback__)
+    if not lines:
         return ""
-    last = frames[-1]
+    last = lines[-1]
+    if isinstance(error, KomponoError):  # the user's line, not the one of ours that refused it
+        modules = [frame.f_globals.get("__name__", "") for frame, _ in traceback.walk_tb(error.__traceback__)]
+        users = [line for line, name in zip(lines, modules, strict=True) if not _OURS.match(name)]
+        last = users[-1] if users else last
     text = f": {last.line}" if last.line else ""
     return f" ({Path(last.filename).name}:{last.lineno} in {last.name}{text})"
 

@@ -8,7 +8,7 @@ What is kept elsewhere is not known; who depends on it is not asked.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,7 +51,8 @@ class Wrong:
 @dataclass(frozen=True)
 class Way:
     """The way of a step [s] that failed, from a good `state` at a `time`: `inputs` (2, n) at its beginning and end, and
-    the `rate` of the state at a time, state and inputs.
+    the `rate` of the state at a time, state and inputs. It is that of the midpoint rule, or, `straight`, of Euler's,
+    which goes on where a midpoint has no rate any more, as behind the end of a square root.
     """
 
     time: float
@@ -59,11 +60,12 @@ class Way:
     inputs: np.ndarray
     step: float
     rate: Callable[[float, np.ndarray, np.ndarray], np.ndarray]
+    straight: bool = False
 
     def at(self, share: float) -> tuple[float, np.ndarray, np.ndarray]:
         """Time, state and inputs after a share of the step, as far as rates are numbers."""
         ahead, there, before = share * self.step, self.state, 0.0
-        for part in (0.5, 1.0) if share else ():
+        for part in ((1.0,) if self.straight else (0.5, 1.0)) if share else ():
             moved = self.rate(self.time + before * ahead, there, self._fed(before * share))
             if not np.all(np.isfinite(moved)):
                 break
@@ -87,14 +89,14 @@ def diagnose(translation: Translation, way: Way, parameters: np.ndarray) -> Wron
         return None
     engine = translation.make_engine(True)
     asked = _Asked(translation, engine, parameters)
+    routines: list[Routine] = []
     for routine in _routines(translation, engine):
-        good = 0.0
-        for share in SHARES:
-            found = asked.first_bad(routine.calls, routine.workspace, *way.at(share))
-            if found is not None:
-                return asked.earliest(routine, found, way, good, share)
-            good = share
-    return None
+        found = asked.on(way, routine)
+        if found is not None:
+            return found
+        routines.append(routine)
+    straight = replace(way, straight=True)
+    return next((wrong for wrong in (asked.on(straight, routine) for routine in routines) if wrong), None)
 
 
 def _routines(translation: Translation, engine: TracedEngine) -> Iterator[Routine]:
@@ -138,6 +140,16 @@ class _Asked:
                 path, by = call.path or "model", first_undefined(kernel, column)
                 what = words_for(self.model).get(path, "its motion")
                 return call, Wrong(path, what, nan, time, by, path in self.firm)
+        return None
+
+    def on(self, way: Way, routine: Routine) -> Wrong | None:
+        """What first gives no number on a way."""
+        good = 0.0
+        for share in SHARES:
+            found = self.first_bad(routine.calls, routine.workspace, *way.at(share))
+            if found is not None:
+                return self.earliest(routine, found, way, good, share)
+            good = share
         return None
 
     def earliest(

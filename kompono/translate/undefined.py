@@ -63,6 +63,8 @@ def first_undefined(kernel: ca.Function, given: np.ndarray) -> Undefined | None:
         found = float(ca.DM.unary(op, *values) if len(values) == 1 else ca.DM.binary(op, *values))
         if not np.isfinite(found) and np.all(np.isfinite(values)):
             words, advice = _WORDS.get(op, ("a number that grew too large", LARGE))
+            if op == ca.OP_SQRT and values[0] == -1:
+                advice = f"{advice}; a Table with beyond='refuse' gives this outside its points"
             large = advice == LARGE or (np.isinf(found) and bool(np.all(values)) and advice in (DIVISOR, POWER))
             return Undefined(words.format(*values), LARGE if large else advice, not large)
         work[target[0]] = found

@@ -26,6 +26,7 @@ from kompono import (
 )
 from kompono.library import Gravity, Revolute, RotationalSpringDamper, solids
 
+AT = ([0.0, 0.1, 0.2], [1.0, 1.0, 1.0])
 WEIGHTS = ((1, 45.0 / 60.0), (2, -9.0 / 60.0), (3, 1.0 / 60.0))
 
 
@@ -183,8 +184,33 @@ def test_parameters_of_a_noisy_four_bar_are_recovered() -> None:
         (lambda: identify(bouncer(), {"x": [1.0, 2.0]}, ["g"]), "times="),
         (lambda: identify(bouncer(), {}, ["g"]), "nothing was measured"),
         (lambda: minimize(bouncer(), "x", {"g": (2.0, 1.0)}, until=0.1), "bounds"),
+        (lambda: minimize(bouncer(), "x", {"g": 3.0}, until=0.1), "bounds 3.0"),
+        (lambda: minimize(bouncer(), "xx", ["g"], until=0.1), "^no channel matches 'xx'.*test_sensitivities"),
+        (lambda: sensitivities(bouncer(), [], until=0.1), "nothing is varied"),
+        (lambda: identify(bouncer(), {"x": AT}, ["g"], noise={"y": 1.0}), "noise of 'y'"),
+        (lambda: identify(bouncer(), {"x": AT}, ["g"], noise={"x": 0.0}), "not positive"),
     ],
 )
 def test_what_cannot_be_is_said(ask: Any, words: str) -> None:
     with pytest.raises(RunError, match=words):
         ask()
+
+
+def test_names_may_come_twice_and_what_is_not_told_by_measurements_has_no_error() -> None:
+    class Decay(Subsystem):
+        def __init__(self) -> None:
+            self.rate, self.idle, self.x = Parameter(1.0), Parameter(2.0), State(1.0)
+            self.half, self.y = Parameter(1.0), State(1.0)
+            self.x.rate = -self.rate * self.x
+            self.y.rate = self.half * self.rate * self.y  # the product alone
+
+    seconds = np.linspace(0.0, 1.0, 11)
+    measured = {"x": (seconds, np.exp(-seconds) + 1e-3 * np.cos(20 * seconds))}
+    alone = identify(Decay(), measured, ["rate"], step=1e-2)
+    found = identify(Decay(), measured, ["rate", "idle"], step=1e-2)
+    assert found.errors["idle"] == np.inf
+    assert found.errors["rate"] * np.sqrt(9 / 10) == pytest.approx(alone.errors["rate"], rel=1e-6)
+    together = identify(Decay(), {"y": (seconds, np.exp(seconds))}, ["rate", "half"], step=1e-2)
+    assert set(together.errors.values()) == {np.inf}
+    run = sensitivities(Decay(), ["rate", "rate"], until=0.1, step=1e-2, channels="x")
+    assert run.names == ("x", "x/rate")

@@ -12,7 +12,7 @@ import pytest
 from files.drawings import drawing, instance, part, turned
 from files.robots import ARM
 
-from kompono import FileError, RunError, load
+from kompono import FileError, ModelError, RunError, load
 
 Write = Callable[..., Path]
 INSIDE = instance("top", "a_asm", turned(0.0), instance("x", "a_asm", turned(0.0)))
@@ -95,6 +95,12 @@ def test_no_file_and_no_option(written: Write) -> None:
         load(written(ARM), density=1000.0)
     with pytest.raises(FileError, match="no 'tangent' to ignore"):
         load(written(ARM), ignore="tangent")
+    with pytest.raises(RunError, match="Did you mean 'gravity'"):
+        load(written(ARM), gravty=False)
+    with pytest.raises(FileError, match="is a folder"):
+        load(written(ARM).parent)
+    with pytest.raises(ModelError, match="no joint 'elbo' with a coordinate"):
+        load(written(ARM)).coordinates["elbo"]
 
 
 def test_meshes_of_other_folders_are_not_opened(written: Write) -> None:

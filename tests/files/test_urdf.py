@@ -221,6 +221,7 @@ def test_what_is_wrong_is_told_with_its_line(written: Write, old: str, new: str,
     with pytest.raises(FileError, match=words) as error:
         load(written(ARM.replace(old, new)))
     assert "robot.urdf:" in str(error.value)
+    assert error.value.fix
 
 
 @pytest.mark.skipif(not MACHINES.is_dir(), reason="the machines are not beside this checkout")

@@ -62,6 +62,9 @@ def test_it_is_refused(
 def test_files_end_in_fmu(tmp_path: Path) -> None:
     with pytest.raises(RunError, match=r"end in \.fmu"):
         export_fmu(Swing(), tmp_path / "swing.zip")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RunError, match="cannot write"):
+        export_fmu(Swing(), tmp_path / "file" / "swing.fmu", platforms="x86_64-linux")
 
 
 def test_a_number_takes_the_place_of_a_callable(tmp_path: Path) -> None:

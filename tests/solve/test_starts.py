@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from math import pi
 from typing import Any
 
@@ -293,6 +294,47 @@ def test_a_rate_of_one_coordinate_gives_only_the_speeds_it_depends_on() -> None:
 def test_a_place_on_a_joint_is_still_no_start_value_of_the_call() -> None:
     with pytest.raises(RunError, match=r"first\.position\.x"):
         simulate(Hanging((0.1, 0.1)), until=0.0, initial={"first.position.x": 0.3})
+
+
+class Hung(Subsystem):
+    def __init__(self, **start: float) -> None:
+        self.ground, self.bob = Ground(), Body(solids.sphere(mass=1, radius=0.1))
+        self.ball = Spherical(self.ground, self.bob.at(0, 0, 1), **start)
+
+
+@pytest.mark.parametrize(
+    ("given", "found"),
+    [
+        ({"e1": 0.6}, (0.8, 0.6, 0, 0)),
+        ({"e2": 1.0}, (0, 0, 1, 0)),
+        ({"e0": -0.6, "e3": 0.8}, (-0.6, 0, 0, 0.8)),
+        ({"e0": 3.0, "e1": 4.0}, (0.6, 0.8, 0, 0)),
+        ({"e1": -2.0}, None),
+    ],
+)
+def test_a_quaternion_given_in_part_is_completed_and_one_that_is_none_is_told(given: Any, found: Any) -> None:
+    told = found is None or sum(value**2 for value in given.values()) > 1.5
+    called = {f"ball.{name}": value for name, value in given.items()}
+    floating = {f"bob.orientation.{name}": value for name, value in given.items()}
+    for model, initial in ((Hung(**given), {}), (Hung(), called), (Loose(), floating)):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = simulate(model, until=0.0, initial=initial)
+        assert any("could not be kept" in str(w.message) for w in caught) is told
+        row = [result[f"bob.orientation.e{k}"][0] for k in range(4)]
+        assert np.linalg.norm(row) == pytest.approx(1.0)
+        assert found is None or row == pytest.approx(found, abs=1e-12)
+
+
+class Loose(Subsystem):
+    def __init__(self) -> None:
+        self.bob = Body(solids.sphere(mass=1, radius=0.1))
+
+
+def test_zeros_alone_are_no_orientation() -> None:
+    for model, initial in ((Hung(e0=0.0), {}), (Hung(), {"ball.e0": 0.0}), (Loose(), {"bob.orientation.e0": 0.0})):
+        with pytest.raises(RunError, match=r"are no orientation\. Give all four"):
+            simulate(model, until=0.0, initial=initial)
 
 
 # -- every joint

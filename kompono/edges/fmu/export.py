@@ -28,6 +28,8 @@ from kompono.notice import Notice
 from kompono.options import check_known
 from kompono.request import OF_CONCERN, Concern, Request
 from kompono.result import matching
+from kompono.result.beside import write_bytes
+from kompono.result.target import check_target
 from kompono.simulation import Simulation
 from kompono.solve.assemble import remarks
 from kompono.translate.program import Program, Routine
@@ -97,6 +99,7 @@ def export_fmu(
     target = Path(path)
     if target.suffix != ".fmu":
         raise RunError(f"{target}: FMUs end in .fmu.", fix=f'Try: "{target}.fmu"')
+    check_target(target)
     steps = {"step": step, "until": until, "tolerance": tolerance}
     checked = {name: number(v, name, error=RunError, positive=True, fix="Give a number.") for name, v in steps.items()}
     check_known(options, OF_CONCERN[Concern.SOLUTION], "argument")
@@ -112,7 +115,7 @@ def export_fmu(
     facts = _facts(simulation, made.model, checked)
     with Notice("exporting") as notice:
         data = _archive(fmi, facts, variables, made.model, machines, notice)
-    target.write_bytes(data)
+    write_bytes(target, data)
     names = tuple(machine.name for machine in machines)
     return ExportedFmu(target, fmi, made.model.kinds, variables, names, len(data), made.model.tangent is not None)
 

@@ -12,6 +12,9 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
+from kompono.errors import ModelError
+from kompono.given import shown
+
 
 def indicators(x: Any, breaks: np.ndarray) -> list[Any]:
     """One number for each piece, 1 for the one x is in and 0 for others; the first and last reach to infinity.
@@ -44,11 +47,20 @@ def evaluated(law: Any, *given: Any) -> Any:
     """What a law gives for expressions, or for numbers and arrays of them."""
     if any(isinstance(each, ca.SX) for each in given):
         return law(*given)
-    arrays = np.broadcast_arrays(*[np.asarray(each, dtype=float) for each in given])
+    arrays = np.broadcast_arrays(*[_read(each) for each in given])
     symbols = [ca.SX.sym("x") for _ in arrays]
     rows = ca.Function("law", symbols, [law(*symbols)])(*[array.reshape(1, -1) for array in arrays])
     result = np.array(rows).reshape(arrays[0].shape)
     return float(result) if result.ndim == 0 else result
+
+
+def _read(given: Any) -> np.ndarray:
+    """Numbers in any shape, which may be infinite or none."""
+    try:
+        return np.asarray(given, dtype=float)
+    except (TypeError, ValueError):
+        fix = "Give a number, numbers or an expression."
+        raise ModelError(f"{shown(given)} cannot be looked up.", fix=fix) from None
 
 
 def outside(x: Any, lower: float, upper: float) -> Any:

@@ -121,8 +121,10 @@ def elaborate(model: Subsystem, *, part: bool = False) -> Elaborated:
     result = _connected(result)
     if not result.bodies and not result.states and not part:
         raise ModelError(
-            "the model has no bodies.", path=type(model).__name__, fix="Assign a Body to self in __init__."
-        )
+            "the model has no bodies, and no states of its own.", path=type(model).__name__,
+            fix="Assign a Body to self in __init__.",
+        )  # fmt: skip
+    _check_vain(result, (*result.bodies, *result.joints, *result.modes, *result.states))
     check_ports(result)
     check_laws(result)
     check_states(result.states, result.path)
@@ -138,6 +140,7 @@ def elaborate(model: Subsystem, *, part: bool = False) -> Elaborated:
     check_networks(result)
     check_ownership(model, result.subsystems, (*result.bodies, *result.grounds, *result.joints))
     _warn_about_loose_bodies(result)
+    _warn_about_fields(result)
     return result
 
 
@@ -168,6 +171,16 @@ def _written(controller: Controller) -> list[Connection]:
     return [Connection(owner, mode, target) for mode, target in zip(controller._held, controller.writes, strict=True)]
 
 
+def _check_vain(model: Elaborated, elements: tuple[Element, ...]) -> None:
+    """Raise ModelError for an attribute of an element of ours that somebody set and that means nothing."""
+    for element in elements:
+        if type(element).__module__.startswith("kompono."):
+            vain = element._vain()
+            for name in vars(element).keys() & vain.keys():
+                message = f"{name} was set to {shown(vars(element)[name])}, which does nothing."
+                raise ModelError(message, path=model.path(element), fix=vain[name])
+
+
 def _warn_about_loose_bodies(model: Elaborated) -> None:
     touched = set()
     pairs = (law for law in model.laws if isinstance(law, PairLaw))
@@ -176,3 +189,18 @@ def _warn_about_loose_bodies(model: Elaborated) -> None:
     for body in model.bodies:
         if body not in touched and len(model.bodies) > 1 and not isinstance(body.owner, Sealed):
             warn(f"{model.path(body)}: no joint, constraint or force touches this body; it moves freely.", ModelWarning)
+
+
+def _warn_about_fields(model: Elaborated) -> None:
+    """Fields add up: a body between two of gravity falls twice as fast, which few mean (decision 277)."""
+    fields = [each for each in model.fields if each.usually_one]
+    first = {each.owner: each for each in reversed(fields)}
+    for one in fields:
+        owner: Element | None = one.owner
+        while owner is not None:
+            other = first.get(owner, one)
+            if other is not one and type(other) is type(one):
+                what = f"{model.path(other)} and {model.path(one)} act on the same bodies, and add up."
+                warn(f"{what} Leave one out, or write the sum as one {type(one).__name__}.", ModelWarning)
+                return
+            owner = None if owner is model.model else owner.owner

@@ -27,6 +27,7 @@ from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.starts.asked import BODY, AskedBody, AskedJoint, AskedStart, RowNames
 from kompono.translate.starts.guess import coordinates_of_bodies
+from kompono.translate.starts.unit import on_manifold, tell, unit
 from kompono.translate.structure.topology import Link
 
 _BODY = {
@@ -77,14 +78,15 @@ def start_state(engine: Engine, initial: Mapping[str, float]) -> AskedStart:
     q, v, given_q, given_v, neutral = [], [], [], [], []
     places: tuple[int, int] = (0, 0)
     roots: dict[Carrier, _Root] = {}
+    said: list[str] = []
     for link in engine.topology.links:
         if link.joint is None or link.crosses:
             continue
         if link.independent:
-            values, given, asked = _independent(engine, link, left, firmness)
+            values, given, asked = _independent(engine, link, left, firmness, said)
             roots[link.carrier] = places, asked
         else:
-            values, given = _joint(engine, link.joint, left, firmness, guessed.get(link.joint))
+            values, given = _joint(engine, link.joint, left, firmness, said, guessed.get(link.joint))
         count = len(link.joint.coordinates)
         q.append(values[:count])
         neutral.append(values[:count] if link.independent else link.joint.neutral())
@@ -92,7 +94,7 @@ def start_state(engine: Engine, initial: Mapping[str, float]) -> AskedStart:
         given_q.append(given[:count])
         given_v.append(given[count:])
         places = places[0] + count, places[1] + link.joint.freedoms
-    closing, unused = _closing(engine, left, firmness)
+    closing = _closing(engine, left, firmness, said)
     memory = [mode.start for mode in model.modes]
     memory += [left.pop(path, state.start) for state, path in ((s, model.path(s)) for s in model.states)]
     if left:
@@ -102,7 +104,7 @@ def start_state(engine: Engine, initial: Mapping[str, float]) -> AskedStart:
     return AskedStart(
         np.concatenate([*q, *v, np.array(memory)]), _together(given_q, int), _together(given_v, int), units,
         _together(neutral, float), joints=closing, bodies=_asked_bodies(engine, roots),
-        unused=(*unused, *_unseen(engine, roots)), called=called, rows=_rows(engine),
+        unused=(*said, *_unseen(engine, roots)), called=called, rows=_rows(engine),
     )  # fmt: skip
 
 
@@ -118,10 +120,15 @@ def _together(parts: list[np.ndarray], dtype: type) -> np.ndarray:
 
 
 def _joint(
-    engine: Engine, joint: Joint, left: dict[str, float], firmness: _Firmness, guess: np.ndarray | None = None
+    engine: Engine,
+    joint: Joint,
+    left: dict[str, float],
+    firmness: _Firmness,
+    said: list[str],
+    guess: np.ndarray | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Start of one joint (nq + nv), and how firmly each entry was given; `guess` where it was not."""
-    path = engine.model.path(joint) if left else ""
+    path = engine.model.path(joint) if left or joint.start else ""
     names = joint.start_names()
     values = np.concatenate([joint.neutral() if guess is None else guess, np.zeros(joint.freedoms)])
     given = np.zeros(len(values), dtype=int)
@@ -133,7 +140,7 @@ def _joint(
             values[index], given[index] = left.pop(f"{path}.{name}"), firmness.called
     count = len(joint.coordinates)
     if type(joint).normalize is not Joint.normalize:
-        values[:count] = np.asarray(ca.DM(joint.normalize(ca.DM(values[:count])))).ravel()
+        values[:count] = on_manifold(joint, values[:count], given[:count] > 0, path, said)
     if not left:
         return values, given
     rates = {name: left.pop(f"{path}.{name}.rate") for name in joint.coordinates if f"{path}.{name}.rate" in left}
@@ -155,7 +162,7 @@ def _speeds_for_rates(
 
 
 def _independent(
-    engine: Engine, link: Link, left: dict[str, float], firmness: _Firmness
+    engine: Engine, link: Link, left: dict[str, float], firmness: _Firmness, said: list[str]
 ) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
     """Start of a body that is placed in the world (7 + 6), how firmly each entry was given, and what was asked."""
     body = link.carrier
@@ -163,42 +170,41 @@ def _independent(
     path = engine.model.path(body)
     parts = {kind: getattr(body, f"start_{kind}").copy() for kind in STARTS}
     firm = dict.fromkeys(STARTS, 0) | dict.fromkeys(body.given_start, BODY)
+    turned = np.zeros(4, dtype=bool)  # entries of the orientation that the call gives
     for kind, names in _BODY.items():
         for index, name in enumerate(names):
             if f"{path}.{kind}.{name}" in left:
                 parts[kind][index] = left.pop(f"{path}.{kind}.{name}")
                 firm[kind] = firmness.called
-    length = np.linalg.norm(parts["orientation"])
-    if length < 1e-12:
-        raise RunError("a start orientation of zeros is none.", path=path, fix="Use (1, 0, 0, 0) for no turn.")
-    e = parts["orientation"] = parts["orientation"] / length
+                turned[index] |= kind == "orientation"
+    given, orientation = parts["orientation"], f"{path}.orientation"
+    e = parts["orientation"] = unit(given, turned, path)
+    tell(_BODY["orientation"], given, e, turned, orientation, said)
     back = np.eye(3) if isinstance(link.joint, Placed) else np.asarray(ca.DM(quaternion_matrix(e))).T
     values = np.concatenate([parts["position"], e, back @ parts["velocity"], back @ parts["angular_velocity"]])
     asked = {kind: value for kind, value in parts.items() if firm[kind]}
     return values, np.repeat([firm[kind] for kind in STARTS], [3, 4, 3, 3]), asked
 
 
-def _closing(
-    engine: Engine, left: dict[str, float], firmness: _Firmness
-) -> tuple[tuple[AskedJoint, ...], tuple[str, ...]]:
-    """What is asked of joints that close loops, and the start values of those that cannot be measured."""
-    asked, unused = [], []
+def _closing(engine: Engine, left: dict[str, float], firmness: _Firmness, said: list[str]) -> tuple[AskedJoint, ...]:
+    """What is asked of joints that close loops; start values of those that cannot be measured are told."""
+    asked = []
     place, speed_place = 0, 0
     measured = set(engine.measured_joints) if engine.topology.closing else set()
     for joint in engine.topology.closing:
         path, names = engine.model.path(joint), joint.start_names()
         if joint not in measured:
             why = "the joint closes a loop and cannot measure its coordinates (define `measure`)"
-            unused += [f"the start of {path}.{name} is not used; {why}." for name in joint.start]
+            said += [f"the start of {path}.{name} is not used; {why}." for name in joint.start]
             continue
-        values, given = _joint(engine, joint, left, firmness)
+        values, given = _joint(engine, joint, left, firmness, said)
         if given.any():
             units = joint.units or ("",) * len(joint.coordinates)
             quaternion = tuple(name in _BODY["orientation"] for name in joint.coordinates)
             full = tuple(f"{path}.{name}" for name in names)
             asked.append(AskedJoint(full, values, given, units, quaternion, place, speed_place))
         place, speed_place = place + len(joint.coordinates), speed_place + joint.freedoms
-    return tuple(asked), tuple(unused)
+    return tuple(asked)
 
 
 def _asked_bodies(engine: Engine, roots: Mapping[Carrier, _Root]) -> tuple[AskedBody, ...]:
