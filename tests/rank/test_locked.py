@@ -11,7 +11,7 @@ import pytest
 from rank.machines import STILL, TURN, turned
 from scipy.spatial.transform import Rotation
 
-from kompono import Body, Ground, Simulation, Subsystem, time
+from kompono import Body, Ground, Simulation, Subsystem, inspect, time
 from kompono.library import Cylindrical, Drive, Gravity, JointEffort, PointOnLine, Revolute, Spherical
 from kompono.solve.integrate import Settings
 
@@ -57,6 +57,11 @@ def test_a_piston_does_not_turn_in_its_bore(turn: Sequence[float]) -> None:
     assert list(found) == list(unlocked)
     assert differ(found, unlocked) < 1e-9  # reactions included
     assert np.abs(found["bore.angle"]).max() < 1e-15
+
+
+def test_inspect_looks_at_all_freedoms_of_what_was_traced_without_some() -> None:
+    """Two engines of one model, with and without locked freedoms, have numbers of their own."""
+    assert inspect(SliderCrank(TURN)).degrees_of_freedom == 1
 
 
 class Latched(Subsystem):

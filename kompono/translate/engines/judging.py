@@ -202,6 +202,11 @@ class JudgingEngine(SolvedEngine):
         """Whether there is less to compute while the model moves than for who looks at it."""
         return bool(self.locked) or self.axes is not None
 
+    @property
+    def _narrow_name(self) -> str:
+        """What numbers begin with that are found so. One engine of a model may lock freedoms and another not."""
+        return "narrow " if self.locked else "turned loops "
+
     @cached_property
     def _narrow_probe(self) -> Probe:
         """The conditions in chosen axes."""
@@ -222,12 +227,12 @@ class JudgingEngine(SolvedEngine):
         if any(len(one.size) for one in self.live.values()) and self._closed_start is not None:
             known = self.probe.positions  # with closed loops, found for all rows as declared
             live = probe.add_slips(live, self._elimination_order(), self._closed_start, self.locked, known)
-        return Judged(live, self._compared(live, "narrow "))
+        return Judged(live, self._compared(live, self._narrow_name))
 
     def judged(self, kinematics: Kinematics) -> Judged:
         """What is known of the conditions with the freedoms and in the axes that a motion has."""
         if kinematics.locked or kinematics.axes is not None:
-            return replace(self._narrow, live=self._opened_rows(self._narrow.live, "narrow "))
+            return replace(self._narrow, live=self._opened_rows(self._narrow.live, self._narrow_name))
         return Judged(self._opened_rows(self.live), self._references)
 
     def _opened_rows(self, live: dict[Element, LiveRows], name: str = "") -> dict[Element, LiveRows]:
@@ -289,7 +294,7 @@ class JudgingEngine(SolvedEngine):
         if self._references:
             self._allowed_gap()
         if self._narrows:
-            numbers.decided("locked", (self.locked_places, len(self._narrow.references)))
+            numbers.decided(f"{self._narrow_name}locked", (self.locked_places, len(self._narrow.references)))
         if self.axes is not None:
             from kompono.translate.motion.loads import inertia_pattern
 
@@ -312,7 +317,8 @@ class JudgingEngine(SolvedEngine):
         for motion in still if self.axes is None else [*still, still[0].turned(self.axes)]:
             find_places(motion, self.closing)
         find_ratios(self.model, self.topology, self.sets)
-        for rows, name in ((self._found, ""), (self._narrow.live, "narrow ") if self._narrows else (self.live, "")):
+        moving = (self._narrow.live, self._narrow_name) if self._narrows else (self.live, "")
+        for rows, name in ((self._found, ""), moving):
             self._opened_rows(rows, name)
 
     # -- conditions that are linear in the coordinates
