@@ -92,6 +92,7 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
             if k in machine.program.stops:
                 halting.set(halting.get() | (machine.vector("pending")[k] > 0.0))
             _switch(machine, time, k)
+        machine.project(time, "state")  # a condition that is held from here on stops what it meets, at this instant
         with code.when(each):
             machine.record(time, "state", counts=False)
         block.add("event_count")
