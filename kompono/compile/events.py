@@ -65,6 +65,16 @@ def spare(machine: Machine) -> None:
         seen[k] = 1.0
 
 
+def arm_laws(machine: Machine, time: Value) -> None:
+    """Arm guards of laws by the present state, before something changes it at this instant."""
+    code, first = machine.code, machine.guards - len(machine.program.laws)
+    watch(machine, time, "state", "values", "known", "slopes")
+    spare(machine)
+    value, armed = machine.vector("values"), machine.vector("armed")
+    with code.loop(machine.guards - first) as i:
+        armed[i + first] = code.select(value[i + first] <= 0.0, 1.0, armed[i + first])
+
+
 def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -> Value:
     """Apply the switches of all pending guards; whether there were any. `each`: record the state behind them."""
     code, block = machine.code, machine.block
@@ -92,6 +102,7 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
             if k in machine.program.stops:
                 halting.set(halting.get() | (machine.vector("pending")[k] > 0.0))
             _switch(machine, time, k)
+        machine.project(time, "state")  # a condition that is held from here on stops what it meets, at this instant
         with code.when(each):
             machine.record(time, "state", counts=False)
         block.add("event_count")

@@ -2,8 +2,9 @@
 
 Where rows are redundant, forces are those with the least sum of (force / weight)^2. What sticks has the root of its
 limit as weight: forces are in the ratio of the squares then, so that four feet on a floor, or two clutches side by
-side, begin to slip together and not one after the other. Normal forces have ten times the largest of these weights:
-friction does not bear what a normal force can. Limits follow forces, so this is repeated a fixed number of times.
+side, begin to slip together and not one after the other. Normal forces have ten times the largest of these weights
+among the rows they move: friction does not bear what a normal force can, and what is elsewhere has no say. Limits
+follow forces, so this is repeated a fixed number of times.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from kompono.compile.law_work import Work
 
 PASSES = 2  # with weights that follow the last forces
 FIRM = 10.0  # times the largest other weight: that of rows that have no limit
-LEAST = 0.1  # of the largest such weight: no row has less
+LEAST = 1e-5  # of the largest such weight: no row has less; its square is how much too early lifting feet may slip
 
 
 def first_weights(work: Work) -> Value:
@@ -30,17 +31,22 @@ def first_weights(work: Work) -> Value:
 def next_weights(work: Work) -> None:
     """The same, from limits with the forces found last."""
     code, rest = work.code, work.active.get() - work.sliding.get()
-    largest, last, known = code.variable(REAL, 0.0), code.variable(REAL, 0.0), code.variable(INT, -1)
-    with code.loop(rest) as i, code.when(_limited(work, i)):
-        unit = work.integer(work.which[i + work.sliding.get()], "unit")
-        with code.when(~unit.equals(known.get())):  # the second row of a plane has the limit of the first
-            last.set(code.math("sqrt", _limit(work, i)))
-            known.set(unit)
-        work.weights[i] = last.get()
-        largest.set(code.math("maxnum", largest.get(), last.get()))
-    most = code.select(largest.get() > 0.0, largest.get(), 1.0)
+    last, known, roots = code.variable(REAL, 0.0), code.variable(INT, -1), work.held.missing
     with code.loop(rest) as i:
-        least = code.math("maxnum", work.weights[i], LEAST * most)
+        roots[i] = 0.0
+        with code.when(_limited(work, i)):
+            unit = work.integer(work.which[i + work.sliding.get()], "unit")
+            with code.when(~unit.equals(known.get())):  # the second row of a plane has the limit of the first
+                last.set(code.math("sqrt", _limit(work, i)))
+                known.set(unit)
+            roots[i] = last.get()
+    with code.loop(rest) as i:
+        largest, moved = code.variable(REAL, 0.0), work.held.row(work.held.matrix, i)
+        with code.loop(rest) as j:
+            beside = code.select(moved[j].equals(0.0), 0.0, roots[j])
+            largest.set(code.math("maxnum", largest.get(), beside))
+        most = code.select(largest.get() > 0.0, largest.get(), 1.0)
+        least = code.math("maxnum", roots[i], LEAST * most)
         work.weights[i] = code.select(_limited(work, i), least, FIRM * most)
 
 

@@ -6,7 +6,8 @@ rate. What lies closer to a time than a billionth of the period is taken as that
 instants that are meant to be the same are.
 
 All rates that are due at an instant are one routine, `tick_k`: whatever is sampled there follows from the state before.
-Samples come first at their instant: records show the values behind them, and guards are looked at again.
+Samples come first at their instant: records show the values behind them, and guards are looked at again. Modes of laws
+that were chosen at that very instant, as at the start, fit what was before the sample: they are seen there, too.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ def _instant(machine: Machine, number: int) -> Value:
 
 def tick(machine: Machine, time: Value) -> None:
     """Sample what is due now."""
+    from kompono.compile.events import arm_laws
     from kompono.compile.machine import stop_if_unanswered
 
     code, block, program = machine.code, machine.block, machine.program
@@ -47,6 +49,9 @@ def tick(machine: Machine, time: Value) -> None:
         due.set(code.select(now, due.get() + (1 << number), due.get()))
         counted[number] = code.select(now, counted[number] + 1.0, counted[number])
     with code.when(due.get() > 0):
+        if program.laws:
+            with code.when(block.checked.equals(0)):
+                arm_laws(machine, time)
         for k, numbers in enumerate(program.ticks):
             with code.when(due.get().equals(sum(1 << number for number in numbers))):
                 routine = program.routines[f"tick_{k}"]

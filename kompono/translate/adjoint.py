@@ -23,6 +23,7 @@ from kompono.translate.program import PULL, Program, Routine
 from kompono.translate.routines import Routines
 from kompono.translate.slopes import routine_of, symbolic
 from kompono.translate.symbolic import Vector
+from kompono.translate.variation import reset_of
 
 GRADIENT = "<gradient>."  # how names of l begin, which nobody else has
 
@@ -111,7 +112,7 @@ class ModelAdjoint:
         """Back through an event."""
         x, own, seed = self._symbols()
         size, routines, kernels = self.near.state_size, self.near.routines, self.near.kernels
-        reset = symbolic(kernels, routines[routine], own)[0]
+        reset = reset_of(self.near, routine, own)
         before = symbolic(kernels, routines["derivative"], own)[0]
         after = symbolic(kernels, routines["derivative"], ca.vertcat(own[0], reset, own[1 + size :]))[0]
         number = int(routine.removeprefix("switch_"))

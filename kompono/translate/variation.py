@@ -6,8 +6,9 @@ a sample to K_y S + K_p. An event at the time t_e, where its guard h crosses zer
 
     t_e' = - (h_y S + h_p) / (h_t + h_y f-),    S+ = R_y (S + f- t_e') + R_p + R_t t_e' - f+ t_e'
 
-with the reset R: behind it S is the derivative at a fixed time again. Behind an event that ends the run it is the
-derivative of what the run ends with, without the last term.
+with the reset R: behind it S is the derivative at a fixed time again. Where the event switches conditions, R also
+brings speeds to what is held from there on. Behind an event that ends the run S is the derivative of what the run ends
+with, without the last term.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ class ModelVariation:
         """A reset at an event whose time depends on the parameters."""
         x, own, seeds = self._symbols()
         size, routines, kernels = self.near.state_size, self.near.routines, self.near.kernels
-        reset = symbolic(kernels, routines[routine], own)[0]
+        reset = reset_of(self.near, routine, own)
         before = symbolic(kernels, routines["derivative"], own)[0]
         after = symbolic(kernels, routines["derivative"], ca.vertcat(own[0], reset, own[1 + size :]))[0]
         guard = symbolic(kernels, routines["guards"], own)[0][number]
@@ -198,6 +199,16 @@ class LaneVariation(ModelVariation):
         state = ("state", sizes[1][1] * (1 + len(self.places)))
         whole = (sizes[0], state, sizes[2], (sizes[3][0], sizes[3][1] + self._seeds))
         return routine_of(name, whole, x, outputs, self.near.kernels)  # type: ignore[arg-type]
+
+
+def reset_of(program: Program, routine: str, own: Vector) -> Vector:
+    """The state behind an event, projected where a condition depends on what is switched, as loops do."""
+    size, routines, kernels = program.state_size, program.routines, program.kernels
+    reset = symbolic(kernels, routines[routine], own)[0]
+    changed = [1 + k for k in range(size) if not ca.is_equal(reset[k], own[1 + k])]
+    if "project" not in routines or not ca.depends_on(symbolic(kernels, routines["project"], own)[0], own[changed]):
+        return reset
+    return symbolic(kernels, routines["project"], ca.vertcat(own[0], reset, own[1 + size :]))[0]
 
 
 def no_variation(program: Program, routines: Sequence[str] = ("derivative", "project", "guards")) -> tuple[str, str]:

@@ -45,18 +45,37 @@ class Flaw:
 
 def flaws(system: System, state: UnitStates, z: np.ndarray, freedom: Freedom) -> list[Flaw]:
     """All that is wrong with these modes and multipliers (m)."""
-    z_abs = np.abs(z)
-    w = system.b + system.A @ z
-    reach = np.abs(system.b) + np.abs(system.A) @ z_abs
-    overall = float((reach * system.scale).max(initial=0.0)) + float((z_abs * system.root).max(initial=0.0))
-    most = overall + float((_limits(system) * system.root).max(initial=0.0))
-    look = _Look(system, state, freedom, z.tolist(), w.tolist(), reach.tolist(), overall, most)
+    look = _looked(system, state, z, freedom)
     found = []
     for unit, kind in enumerate(system.layout.kinds):
         flaw = look.one_sided(unit) if kind == ONE_SIDED else look.friction(unit)
         if flaw is not None:
             found.append(flaw)
     return found
+
+
+def limited(
+    system: System, state: UnitStates, z: np.ndarray, freedom: Freedom, share: float
+) -> dict[int, tuple[float, float]]:
+    """Units whose friction sticks with the most there is, but for a `share` of it, or must not stick any more, and the
+    way against it.
+    """
+    look, found = _looked(system, state, z, freedom), {}
+    for unit, rows in enumerate(system.layout.rows):
+        if system.layout.kinds[unit] != ONE_SIDED and state.modes[unit] == HELD and freedom.free[unit]:
+            force, limit = hypot(*(look.z[row] for row in rows)), look.static_limit(unit)
+            if force > 0.0 and (abs(force - limit) <= share * limit or not freedom.allows(unit, HELD)):
+                found[unit] = (-look.z[rows[0]] / force, -look.z[rows[1]] / force if len(rows) == 2 else 0.0)
+    return found
+
+
+def _looked(system: System, state: UnitStates, z: np.ndarray, freedom: Freedom) -> _Look:
+    z_abs = np.abs(z)
+    w = system.b + system.A @ z
+    reach = np.abs(system.b) + np.abs(system.A) @ z_abs
+    overall = float((reach * system.scale).max(initial=0.0)) + float((z_abs * system.root).max(initial=0.0))
+    most = overall + float((_limits(system) * system.root).max(initial=0.0))
+    return _Look(system, state, freedom, z.tolist(), w.tolist(), reach.tolist(), overall, most)
 
 
 def _limits(system: System) -> np.ndarray:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from kompono.solve.laws.check import ONE_SIDED, Flaw, Freedom, flaws
+from kompono.solve.laws.check import ONE_SIDED, Flaw, Freedom, flaws, limited
 from kompono.solve.laws.forces import HELD, OFF, SLIDES, System, UnitStates, choice_of, solve, state_of
 from kompono.solve.laws.jam import critical_friction
 from kompono.solve.laws.proposals import proposals
@@ -20,6 +20,8 @@ from kompono.solve.laws.units import Kind, LawProblem, NoForcesFit, SolvedUnit, 
 
 TIE = 1e-6  # flaws as large as the worst but for this part are mended with it
 PASSES = 6  # for directions, before modes are looked at again
+AT_LIMIT = 1e-8  # of what friction may be: it is at its limit
+UNLOADED = 1e-9  # of the largest force of a contact: what slips with less is about to open
 
 
 def select(
@@ -57,8 +59,34 @@ class Search:
         raise NoForcesFit(concerned, critical, [self.system.layout.paths[unit] for unit in concerned])
 
     def _starts(self) -> Iterator[UnitStates]:
+        yield from self._together()
         yield self.tidy(self.start.copy())
         yield from (self.tidy(state) for state in proposals(self.system, self.tidy(self.start.copy()), self.freedom))
+
+    def _together(self) -> Iterator[UnitStates]:
+        """Where friction has just reached its limit, all that has slips at once: which of several was seen first is
+        rounding. What bears next to nothing any more lifts.
+        """
+        layout = self.system.layout
+        left = [unit for unit in self.freedom.excluded if layout.kinds[unit] != ONE_SIDED]
+        if not left:
+            return
+        state = self.tidy(self.start.copy())
+        for unit in left:
+            state.modes[unit] = HELD
+        z, _ = solve(self.system, state, self.turning, PASSES)
+        at_limit = limited(self.system, state, z, self.freedom, AT_LIMIT)
+        pushing = [row for k, kind in enumerate(layout.kinds) if kind == ONE_SIDED for row in layout.rows[k]]
+        least = UNLOADED * max((float(z[row]) for row in pushing), default=0.0)
+        for unit, way in at_limit.items():
+            state.modes[unit], state.ways[unit] = SLIDES, way
+        for unit in at_limit:
+            contact = layout.contacts[unit]
+            if contact is not None and self.freedom.free[contact] and float(z[layout.rows[contact][0]]) < least:
+                state.modes[contact] = OFF
+                self._follow(state, contact)
+        if not at_limit.keys() <= set(left) or any(state.modes[unit] == OFF for unit in at_limit):
+            yield self.tidy(state)
 
     def mended(self, state: UnitStates) -> UnitChoice | None:
         """Mend flaws one after the other, or nothing if that does not end."""

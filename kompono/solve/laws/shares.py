@@ -24,11 +24,15 @@ def first_weights(system: Any, state: Any) -> tuple[np.ndarray, bool]:
 def next_weights(system: Any, state: Any, z: np.ndarray) -> np.ndarray:
     """The same, from limits with forces z (m)."""
     roots = {unit: sqrt(_limit(system, unit, z)) for unit in _sticking(system, state)}
-    most = max(roots.values(), default=0.0)
-    most = most if most > 0.0 else 1.0
-    weights = np.full(system.size, FIRM * most)
+    own = np.zeros(system.size)
     for unit, root in roots.items():
-        weights[list(system.layout.rows[unit])] = max(root, LEAST * most)
+        own[list(system.layout.rows[unit])] = root
+    most = np.where(system.A != 0.0, own, 0.0).max(axis=1, initial=0.0)
+    most[most == 0.0] = 1.0
+    weights = FIRM * most
+    for unit in roots:
+        rows = list(system.layout.rows[unit])
+        weights[rows] = np.maximum(own[rows], LEAST * most[rows])
     return weights
 
 

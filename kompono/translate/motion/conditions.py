@@ -29,6 +29,7 @@ from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.open_units import with_numbers
 from kompono.translate.lengths import with_lengths
+from kompono.translate.motion.loads import effort_wrench
 from kompono.translate.recipes import Lasting
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Matrix, Vector
@@ -341,7 +342,9 @@ def _trace_placed_coupling(kinematics: Kinematics, coupling: Coupling) -> Closur
 def _trace_body_coupling(
     kinematics: Kinematics, coupling: Coupling, ground_acceleration: GroundAcceleration
 ) -> Closure[Body]:
-    """A coupling's rows on bodies: each joint's speeds are (S^T S)^-1 S^T times the relative twist of its frames."""
+    """A coupling's rows on bodies: a joint's speeds are E^T times the relative twist of its frames, with the wrenches E
+    of its efforts, E^T S = 1, so that multipliers act as efforts do (on a screw: as a torque, which pushes nothing).
+    """
     inner = trace_coupling(kinematics, coupling)
     path, call = kinematics.model.path(coupling), kinematics.tracer.call
     bias = inner.bias
@@ -356,8 +359,7 @@ def _trace_body_coupling(
             row: Matrix, q: Vector, v: Vector, p: Vector, r: Matrix, moving: Vector, w2: Vector,
             law: Joint = law, frame: Pose = frame, carried: Matrix = carried,
         ) -> tuple[Matrix, ...]:  # fmt: skip
-            subspace = ca.SX(law.subspace(q))
-            picked = row @ ca.solve(ca.mtimes(subspace.T, subspace), subspace.T)
+            picked = row @ effort_wrench(law, law.subspace(q), ca.SX.eye(law.freedoms)).T
             inner_twist, inner_moving = carry_twist(frame, w2), carry_twist(frame, moving)
             u = picked @ (-twist_cross(inner_twist, inner_moving) - law.subspace_rate(q, v))
             on_second = picked @ carried
