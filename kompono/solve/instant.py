@@ -28,6 +28,8 @@ from kompono.compile.law_bounds import (
     STRIKES,
     TOUCHING,
 )
+from kompono.compile.paced import CLOSE
+from kompono.compile.paced import NEAR as NEAR_BY
 from kompono.compile.slow_slip import STEPS, finest
 from kompono.solve.law_looks import Column, LawLooks
 from kompono.solve.laws.alone import impulse_alone, mode_alone, turned
@@ -40,6 +42,7 @@ if TYPE_CHECKING:
 
 JAMMED = 1e-6  # a slip speed [m/s, rad/s] below which what no forces keep sliding stops
 IMMOBILE = 1e-12  # of the mobility of other rows: what a row has less is rounding
+ENOUGH = 8.0  # times SLOW: no direction leans at lower speeds while slip ends
 STILL = np.zeros(2)
 
 
@@ -50,7 +53,7 @@ class Instant:
         self, settler: Settler, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float
     ) -> None:
         self.settler, self.time, self.state, self.inputs, self.parameters = settler, time, state, inputs, parameters
-        self.step = min(step or BRIEF, settler.leans * finest(step or BRIEF))
+        self.step = min(step or BRIEF, settler.leaning.times * finest(step or BRIEF))
         self.units, self.table = settler.units, settler.table
         self._looks = LawLooks(settler, time, inputs, parameters)
         self.asked: list[int] = []  # units of the last small problem
@@ -333,9 +336,21 @@ class Instant:
             if unit.kind == Kind.PLANAR and found.modes[i] == UnitMode.SLIDES:
                 size = np.linalg.norm(reaction[unit.first : unit.first + unit.count])
                 sides[unit.row : unit.row + 2] = problem.mu[i] * size + problem.limit[i]
-        speeds = STEPS * self.step * (np.abs(problem.A) @ sides)
+        changes = np.abs(problem.A) @ sides
         ends = [unit.row + (unit.kind == Kind.PLANAR) for unit in part.units]
-        return np.array([max(speeds[unit.row], speeds[end], SLOW) for unit, end in zip(part.units, ends, strict=True)])
+        fastest = np.array([max(changes[unit.row], changes[end]) for unit, end in zip(part.units, ends, strict=True)])
+        return np.maximum(STEPS * self._shortest(part, fastest) * fastest, SLOW)
+
+    def _shortest(self, part: LawsInPlay, fastest: np.ndarray) -> float:
+        """The shortest pieces of a step [s] from which these speeds follow, for friction that changes slip so fast."""
+        leaning, planar = self.settler.leaning, [unit.kind == Kind.PLANAR for unit in part.units]
+        if not leaning.closer:
+            return self.step
+        speeds = np.array([np.linalg.norm(self.view.rate[self.rows(k)]) for k in self.asked])
+        near = planar & (speeds > 0.0) & (speeds < NEAR_BY * STEPS * self.step * fastest)
+        least = ENOUGH * SLOW / (STEPS * fastest[near].min()) if near.any() else 0.0
+        leaning.shortest = min(self.step, max(CLOSE * leaning.times, least))
+        return leaning.shortest
 
     def _write(self, number: int, mode: UnitMode, direction: np.ndarray = STILL, slow: float = 0.0) -> None:
         unit = self.units[number]
