@@ -28,12 +28,11 @@ from kompono.compile.law_bounds import (
     STRIKES,
     TOUCHING,
 )
-from kompono.compile.paced import CLOSE
-from kompono.compile.paced import NEAR as NEAR_BY
-from kompono.compile.slow_slip import STEPS, finest
+from kompono.compile.slow_slip import finest
 from kompono.solve.law_looks import Column, LawLooks
 from kompono.solve.laws.alone import impulse_alone, mode_alone, turned
 from kompono.solve.laws.impact import impact
+from kompono.solve.laws.leaning import leaning_below
 from kompono.solve.laws.select import select
 from kompono.solve.laws.units import Kind, LawProblem, LawsInPlay, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
 
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
 
 JAMMED = 1e-6  # a slip speed [m/s, rad/s] below which what no forces keep sliding stops
 IMMOBILE = 1e-12  # of the mobility of other rows: what a row has less is rounding
-ENOUGH = 8.0  # times SLOW: no direction leans at lower speeds while slip ends
 STILL = np.zeros(2)
 
 
@@ -330,27 +328,8 @@ class Instant:
 
     def _slow(self, part: LawsInPlay, found: UnitChoice) -> np.ndarray:
         """The slip speed (units) below which the direction of planar friction leans to the chosen one."""
-        problem, sides = part.problem, np.zeros(len(part.rows))
-        reaction = problem.n0 + problem.B @ found.z
-        for i, unit in enumerate(part.units):
-            if unit.kind == Kind.PLANAR and found.modes[i] == UnitMode.SLIDES:
-                size = np.linalg.norm(reaction[unit.first : unit.first + unit.count])
-                sides[unit.row : unit.row + 2] = problem.mu[i] * size + problem.limit[i]
-        changes = np.abs(problem.A) @ sides
-        ends = [unit.row + (unit.kind == Kind.PLANAR) for unit in part.units]
-        fastest = np.array([max(changes[unit.row], changes[end]) for unit, end in zip(part.units, ends, strict=True)])
-        return np.maximum(STEPS * self._shortest(part, fastest) * fastest, SLOW)
-
-    def _shortest(self, part: LawsInPlay, fastest: np.ndarray) -> float:
-        """The shortest pieces of a step [s] from which these speeds follow, for friction that changes slip so fast."""
-        leaning, planar = self.settler.leaning, [unit.kind == Kind.PLANAR for unit in part.units]
-        if not leaning.closer:
-            return self.step
         speeds = np.array([np.linalg.norm(self.view.rate[self.rows(k)]) for k in self.asked])
-        near = planar & (speeds > 0.0) & (speeds < NEAR_BY * STEPS * self.step * fastest)
-        least = ENOUGH * SLOW / (STEPS * fastest[near].min()) if near.any() else 0.0
-        leaning.shortest = min(self.step, max(CLOSE * leaning.times, least))
-        return leaning.shortest
+        return leaning_below(part, found, speeds, self.step, self.settler.leaning)
 
     def _write(self, number: int, mode: UnitMode, direction: np.ndarray = STILL, slow: float = 0.0) -> None:
         unit = self.units[number]
