@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from kompono.compile.paced import Leaning
 from kompono.errors import RunError
 from kompono.solve.settling import Settler
 from kompono.translate.program import LAW_EVENTS
@@ -27,6 +28,7 @@ STRIDE = 1e-4  # of one of its steps, for guards
 SHORT = 3e-6  # for impacts: gaps must go on to touch
 JUMP = 1e-9  # [m/s, rad/s] a change of speeds below this is none
 TOGETHER = 1e-11  # [s] events closer than this are one
+NOBODY = -1  # laws were asked without one, see `compile/paced`
 
 At = tuple[float, np.ndarray, np.ndarray]  # time, state, parameters
 
@@ -34,7 +36,7 @@ At = tuple[float, np.ndarray, np.ndarray]  # time, state, parameters
 @dataclass(frozen=True, eq=False)
 class LawChange:
     """What laws did at an instant: time, state and parameters before it, the state behind it, numbers of what happened,
-    the unit whose guard rose, and the length of equal steps [s].
+    the unit whose guard rose (or `NOBODY`: its time is held as ends of steps are), and the length of equal steps [s].
     """
 
     at: At
@@ -54,6 +56,15 @@ class JumpingSettler:
     def __init__(self, near: Settler, units: np.ndarray, inputs_at: Callable[[float], np.ndarray]) -> None:
         self.near, self.units, self.inputs_at = near, units, inputs_at
         self._last, self._size = -np.inf, near.program.state_size
+
+    @property
+    def leaning(self) -> Leaning:
+        """Below which speeds directions of slip in a plane lean."""
+        return self.near.leaning
+
+    @leaning.setter
+    def leaning(self, leaning: Leaning) -> None:
+        self.near.leaning = leaning
 
     def start(
         self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float = 0.0
@@ -77,6 +88,9 @@ class JumpingSettler:
         """The state and its columns behind an event, and numbers of what happened."""
         before, columns = state[: self._size].copy(), state[self._size :].reshape(-1, self._size).T
         after, happened = self.near(time, before, inputs, parameters, fired, step)
+        if self.leaning.asked:
+            change = LawChange((time, before, parameters.copy()), after, happened, NOBODY, step)
+            return np.concatenate([after, self.jump(change, columns).T.ravel()]), happened
         if len(fired) > 1 or time - self._last < TOGETHER:
             path = self.near.units[int(fired[0])].path if len(fired) else ""
             raise RunError(
@@ -89,6 +103,8 @@ class JumpingSettler:
 
     def jump(self, change: LawChange, columns: np.ndarray) -> np.ndarray:
         """Columns (state, k) behind a change, from those before it."""
+        if change.unit == NOBODY:
+            return columns
         at, number = change.at, self.near.units[change.unit].guard
         time, _, parameters = at
         leaving, entering = self._rate(at), self._rate((time, change.after, parameters))

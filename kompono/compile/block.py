@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from kompono.compile.fields import Fields, NativeFields
 from kompono.compile.lane_numbers import OF_A_LANE
 from kompono.compile.lanes import ONE, Lanes
+from kompono.compile.paced import PACED
 from kompono.ending import Ending
 from kompono.errors import CompileError
 from kompono.translate.program import IMPLICIT, PULL, Program, Routine, TableRoutine
@@ -192,7 +193,7 @@ def _layout(program: Program, lanes: Lanes, implicit: bool) -> dict[str, tuple[i
     if program.laws:
         sizes |= dict.fromkeys(("known", "coming"), n)  # rates that came with values of guards
         sizes |= dict.fromkeys(("spared", "seen", "earlier"), guard_count(program))
-        sizes |= dict.fromkeys(("slopes", "slopes_coming", "slopes_before"), len(program.laws)) | {"paced": 2}
+        sizes |= dict.fromkeys(("slopes", "slopes_coming", "slopes_before"), len(program.laws)) | {"paced": PACED}
         beside = dict(program.outline("guards").outputs).get("beside", 0)  # with guards, where they were looked at
         sizes |= dict.fromkeys(("beside", "beside_trial"), beside) | dict.fromkeys(
             ("looked", "looked_trial"), n if beside else 0

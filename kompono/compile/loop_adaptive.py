@@ -12,10 +12,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from kompono.compile import events, sampling
+from kompono.compile import events, sampling, slow_slip
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
 from kompono.compile.error_level import ESTIMATE, hidden_error, level, plus_hidden_square, plus_square
+from kompono.compile.law_state import IDLE
 from kompono.compile.machine import Machine, combine_own, runs_of, stop_if_unanswered, tells_rates
 from kompono.compile.pairs import Steps
 from kompono.compile.staying import note_rank, rate_at, rest
@@ -23,6 +24,7 @@ from kompono.compile.staying import note_rank, rate_at, rest
 SAFETY, BETA, SHRINK, GROW = 0.9, 0.04, 0.2, 10.0
 ROUNDING = 1e-15
 _UNSOLVED = "1.0e9"  # the error of a step that could not be made
+_NEAR = 100.0  # speeds below which the direction of slip in a plane leans: what is slower may end in a step
 _FAR_APART = 1000.0  # tolerances between events that have nothing to do with each other
 
 
@@ -161,6 +163,9 @@ def _cut(machine: Machine, steps: Steps, time: Value, end: Value) -> Value:
     with code.when(~is_cut | (reached - time > _FAR_APART * events.tolerance(machine, end))):
         block.set("event_count", 0)
     events.note(machine, "values")
+    if slow_slip.divides(machine):
+        with code.when(~is_cut & (block.acting > IDLE)):
+            slow_slip.look_closer(machine, reached, reached - time, _NEAR)
     return reached
 
 

@@ -66,9 +66,9 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
     end = whole = machine.grid(k + 1, block.step_size)
     if machine.program.rates:
         end = sampling.stop_at(machine, whole)
-    stop, size = end, None
+    stop, size, near = end, None, Value(code, "false", BOOL)
     if slow_slip.divides(machine):
-        end, size = slow_slip.end_of_piece(machine, (time, end), step.damps)
+        end, size, near = slow_slip.end_of_piece(machine, (time, end), step.damps)
     short = inside | (end < whole)
     make_piece(machine, step, (time, end), short)
 
@@ -96,7 +96,11 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
         events.keep_rate(machine, is_cut)
         events.note(machine, "values")
         if size is not None:
-            slow_slip.note(machine, size, code.select(is_cut, 0.0, reached - time))
+            made, asks = reached - time, code.variable(BOOL, False)
+            slow_slip.note(machine, size, code.select(is_cut, 0.0, made))
+            with code.when(~is_cut & near):
+                asks.set(slow_slip.look_closer(machine, reached, made) & (reached < whole))
+            is_cut = is_cut | asks.get()
         with code.when(is_cut & each | (end < stop) & each & (block.dense > 0)):
             machine.record(reached, "state", counts=False)
     with code.when(reached < whole):

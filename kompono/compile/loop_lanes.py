@@ -71,7 +71,7 @@ def _piece(machine: LaneMachine, step: StepRule, moves: LaneMoves, span: tuple[V
         code.copy(machine.vector("near_before"), machine.vector("near"), 2)
         code.copy(machine.vector("rank_before"), machine.vector("rank"), 1)
     if slow_slip.divides(machine):
-        machine.trouble.set(machine.trouble.get() | (slow_slip.longest(machine, step.damps) < end - time))
+        machine.trouble.set(machine.trouble.get() | (slow_slip.longest(machine, step.damps)[0] < end - time))
     make_piece(machine, step, (time, end), short)
     _watch_for_events(machine, time, end)
     with code.when(~short):

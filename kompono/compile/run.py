@@ -22,8 +22,10 @@ from kompono.compile.crowd import CALM, Crowd
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import acts, inputs_at, zeros_on_a_line
+from kompono.compile.paced import WISH, Leaning, come_closer, comes_closer
 from kompono.compile.sampling import counted_until
 from kompono.compile.settle_block import SettleMemory
+from kompono.compile.slow_slip import PLANAR
 from kompono.compile.tiers import Takeover
 from kompono.compile.walls.places import Places
 from kompono.errors import NoForces, RunError
@@ -80,6 +82,7 @@ class Run(ABC):
         self._block.acting = acts(self._program, self.state)
         self._address = ctypes.addressof(self._block)
         self.crowd, self.leaps = Crowd(len(program.laws)), []
+        self._in_planes = [k for k, unit in enumerate(program.laws) if unit.kind == PLANAR]
 
     def _vector(self, name: str) -> np.ndarray:
         offset, size = self._places[name]
@@ -259,11 +262,15 @@ class Run(ABC):
         looked = np.array_equal(self._vector("looked"), self.state)  # with its handles: it is that state
         cast(Any, self.settle).known = self._vector("beside").copy() if looked else np.zeros(0)
         recent = self.crowd.recent(block.time, self._usual_step, fired.tolist())
-        cast(Any, self.settle).leans = 2.0 ** min(max(recent - CALM, 0), 60)
+        paced, shares = self._vector("paced"), self._vector("slopes")[self._in_planes]
+        closer = comes_closer(paced, shares, block.finest)
+        leaning = Leaning(2.0 ** min(max(recent - CALM, 0), 60), closer, bool(paced[WISH]))
+        cast(Any, self.settle).leaning = leaning
         try:
             self.state[:], happened = self.settle(*now, fired, self._equal_steps)
         finally:
-            cast(Any, self.settle).leans = 1.0
+            cast(Any, self.settle).leaning = Leaning()
+        come_closer(paced, leaning.shortest, block.finest, block.time)
         self._block.acting = acts(self._program, self.state)
         pending[first:] = armed[first:] = 0.0
         self._vector("spared")[first:] = self._vector("seen")[first:] = 0.0
@@ -284,6 +291,7 @@ class Run(ABC):
         assert self.settle is not None
         begun, leap = block.time, cast(Any, self.settle).leap
         state, happened = leap(begun, self.state, self._inputs_at, self._parameters, end - begun)
+        come_closer(self._vector("paced"), 0.0, block.finest, end)
         now, nobody = (end, state, self._inputs_at(end), self._parameters), np.zeros(0, dtype=int)
         self.state[:], more = self.settle(*now, nobody, self._equal_steps)
         block.acting = acts(self._program, self.state)
@@ -359,7 +367,7 @@ class Run(ABC):
         if self._guards:
             self._vector("armed")[:] = self._vector("pending")[:] = 0.0
         if self._program.laws:
-            self._vector("spared")[:] = self._vector("seen")[:] = 0.0
+            self._vector("spared")[:] = self._vector("seen")[:] = self._vector("paced")[:] = 0.0
 
 
 def vector(name: str, values: ArrayLike, size: int) -> np.ndarray:

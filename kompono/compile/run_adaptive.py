@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kompono.compile.law_bounds import BRIEF
 from kompono.compile.law_state import acts
 from kompono.compile.loop_dopri5 import DOPRI5
 from kompono.compile.loop_esdirk4 import ESDIRK4
@@ -25,7 +26,7 @@ class AdaptiveRun(Run):
         first_step: float | None, min_step: float, max_step: float, guard_checks: int = 1, each: bool = False,
     ) -> None:  # fmt: skip
         super().__init__(*base)
-        self._block.guard_checks = guard_checks
+        self._block.guard_checks, self._block.finest = guard_checks, BRIEF
         self._vector("rtol")[:] = rtol
         self._vector("atol")[:] = atol
         if np.any(self._vector("atol") < 0) or np.any(self._vector("atol") + self._vector("rtol") <= 0):

@@ -45,8 +45,6 @@ class FixedRun(Run):
         self._block.start, self._block.time, self._block.step, self._block.recorded = time, time, 0, 0
         self._block.acting = acts(self._program, self.state)
         self._forget()
-        if "paced" in self._places:
-            self._vector("paced")[:] = 0.0
 
     def part(self, end: float, take: Callable[[], object]) -> ChunkEnd:
         """A part of the present step, from here to the time `end` inside it or at its end, without a record.

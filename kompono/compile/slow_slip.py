@@ -7,7 +7,9 @@ that is shorter, so that the order of the method is kept where p grows from next
 than the one before, for T' is long again while slip is slowest.
 
 Below the speed that friction changes in two of the `finest` pieces there are, the direction leans to the one chosen at
-the last event. That is an error of second order in these pieces, which shrink with the square of the step.
+the last event. That is an error of second order in these pieces, which shrink with the square of the step. Where slip
+may end soon, or pass close by rest, laws are asked to settle anew so that it leans below far less (`look_closer`): it
+takes some dozens of pieces more to come there, and all that slip turns on the way counts for when it ends.
 
 Slip straight along the direction chosen does not turn, however slow it is: its pieces are as long as the method damps
 what it has to the side, which is rounding: 2.7 T for rk4. Once that is more, pieces are as above.
@@ -19,10 +21,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from kompono.compile.emit import Code, Value, anywhere
+from kompono.compile.emit import BOOL, REAL, Code, Value, anywhere
 from kompono.compile.law_bounds import BRIEF
 from kompono.compile.law_state import IDLE
 from kompono.compile.machine import Machine, tells_slopes
+from kompono.compile.paced import CLOSER, MADE, NEAR, SHORT, SIZE, SPARED, WAITS, WISH
 from kompono.translate.laws.naming import STRAIGHT
 from kompono.translate.program import LawUnit
 
@@ -33,6 +36,8 @@ SHARE = 0.25  # of the time in which the speed of slip changes by itself
 GROWS = 1.25  # a piece over the one before
 _FAR = 1e3  # [s]
 CALM = 0.004  # [s]: pieces that long are whole steps, and shorter ones not in proportion
+SOON, LATE = 4.0, 100.0  # times T: slip that would be at rest so soon turns fast; that may be there, be it so late
+PATIENT = 2000.0  # pieces shorter than the finest, without an event
 
 
 def finest(step: float) -> float:
@@ -45,34 +50,43 @@ def divides(machine: Machine) -> bool:
     return bool(planar(machine.program.laws)) and tells_slopes(machine.program)
 
 
-def longest(machine: Machine, damps: float) -> Value:
-    """How long the next piece of a step may be, on each lane; slopes at the present state are known. What dies away in
-    some time still does in steps `damps` times as long.
+def longest(machine: Machine, damps: float) -> tuple[Value, Value]:
+    """How long the next piece of a step may be, on each lane, and whether slip that turns may come to rest in it.
+
+    Slopes at the present state are known. What dies away in some time still does in steps `damps` times as long.
     """
     code, now, before, paced = machine.code, *(machine.vector(n) for n in ("slopes", "slopes_before", "paced"))
     whole = 2.0 * machine.block.step_size  # more than enough, whatever rounding does
     calm = code.math("maxnum", whole, 4.0 * CALM)  # the same before its share
-    found = code.variable(machine.lanes.real, whole)
-    last, made = paced[0], paced[1]
+    found, near = code.variable(machine.lanes.real, whole), code.variable(machine.lanes.truth, False)
+    last, made = paced[SIZE], paced[MADE]
+    finest = code.select(paced[CLOSER] > 0.0, paced[CLOSER], machine.block.finest)
     with code.when(machine.block.acting > IDLE):
         for first, apart, count in planar(machine.program.laws):
             with code.loop(count) as i:
                 k = i * apart + first
                 speed, is_straight = _told(code, now[k])
                 earlier, _ = _told(code, before[k])
-                stiff, straight = machine.block.finest * speed, 2.0 * damps * machine.block.finest * speed
-                change, share = code.math("fabs", speed - earlier), SHARE * made * speed
+                is_straight = is_straight & (made > 0.0)
+                stiff, straight = finest * speed, 2.0 * damps * finest * speed
+                falls = earlier - speed
+                change, share = code.math("fabs", falls), SHARE * made * speed
                 turning = (stiff < calm) | (share < calm * change)
-                with code.when(anywhere((speed > 0.0) & code.select(is_straight, straight < whole, turning))):
+                size = code.variable(machine.lanes.real, straight)
+                with code.when(anywhere((speed > 0.0) & ~is_straight & turning)):
                     known = (made > 0.0) & (earlier > 0.0) & (change * _FAR > speed * made)
                     passing = code.select(known, share / code.select(known, change, 1.0), _FAR)
-                    size = code.math("minnum", stiff, passing)
-                    grown = machine.block.step_size * code.math("sqrt", size * (1.0 / CALM))
-                    size = code.select(is_straight, straight, code.math("minnum", size, grown))
-                    shorter = (size > 0.0) & (size < found.get())
-                    found.set(code.select(shorter, size, found.get()))
+                    least = code.math("minnum", stiff, passing)
+                    grown = machine.block.step_size * code.math("sqrt", least * (1.0 / CALM))
+                    soon = known & (falls * (2.0 * SOON * finest) > made) & (least < 0.5 * CALM)
+                    least = code.math("minnum", least, grown)
+                    least = code.select(soon, 0.5 * least, least)
+                    size.set(code.select(is_straight, straight, code.select(turning, least, whole)))
+                    near.set(near.get() | (speed > 0.0) & ~is_straight & (stiff < 4.0 * NEAR * machine.block.finest))
+                shorter = (size.get() > 0.0) & (size.get() < found.get())
+                found.set(code.select(shorter, size.get(), found.get()))
     most = GROWS * last
-    return code.select((last > 0.0) & (most < found.get()), most, found.get())
+    return code.select((last > 0.0) & (most < found.get()), most, found.get()), near.get()
 
 
 def _told(code: Code, number: Value) -> tuple[Value, Value]:
@@ -81,19 +95,48 @@ def _told(code: Code, number: Value) -> tuple[Value, Value]:
     return code.select(is_straight, number * (1.0 / STRAIGHT), number), is_straight
 
 
-def end_of_piece(machine: Machine, span: tuple[Value, Value], damps: float) -> tuple[Value, Value]:
-    """Where the next piece of a step ends, and how long it might be, on one lane; no piece is a small rest."""
+def end_of_piece(machine: Machine, span: tuple[Value, Value], damps: float) -> tuple[Value, Value, Value]:
+    """Where the next piece of a step ends, how long it might be, and whether slip that turns may come to rest in it, on
+    one lane; no piece is a small rest.
+    """
     time, end = span
-    code, rest, size = machine.code, end - time, longest(machine, damps)
+    code, rest, (size, near) = machine.code, end - time, longest(machine, damps)
     half = 0.5 * rest
     moved = time + code.select(size < half, size, half)
-    return code.select((size < rest) & (moved > time) & (moved < end), moved, end), size
+    return code.select((size < rest) & (moved > time) & (moved < end), moved, end), size, near
 
 
 def note(machine: Machine, size: Value, made: Value | float) -> None:
     """Remember how long a piece might have been, and how long it is; 0 if an event has cut it."""
     paced = machine.vector("paced")
-    paced[0], paced[1] = size, made
+    paced[SIZE], paced[MADE] = size, made
+
+
+def look_closer(machine: Machine, at: Value, made: Value, near: float = NEAR) -> Value:
+    """Behind a piece that no event has cut, on one lane: whether laws are to settle, so that directions of slip which
+    may end here lean below a lower speed than others; or as others, if that took too long.
+    """
+    code, laws, paced = machine.code, machine.program.laws, machine.vector("paced")
+    now, before, pending = (machine.vector(name) for name in ("slopes", "slopes_before", "pending"))
+    guard, finest, asks = machine.guards - len(laws), machine.block.finest, code.variable(BOOL, False)
+    far, short = paced[CLOSER] <= 0.0, (paced[CLOSER] > 0.0) & (made < finest)
+    paced[SHORT] = code.select(short, paced[SHORT] + 1.0, paced[SHORT])
+    tired = paced[SHORT] > PATIENT
+    with code.when(tired | far & (at >= paced[WAITS])):
+        for first, apart, count in planar(laws):
+            with code.loop(count) as i:
+                k = i * apart + first
+                speed, is_straight = _told(code, now[k])
+                earlier, _ = _told(code, before[k])
+                falls = (earlier - speed) * (2.0 * LATE * finest) > made
+                ends = ~is_straight & (speed > 1.0) & (speed < near) & falls
+                with code.when(tired & (speed > 0.0) | ~tired & ends):
+                    pending[k + guard] = 1.0
+                    asks.set(True)
+        with code.when(asks.get()):
+            paced[WISH] = code.select(tired, Value(code, "-1.0", REAL), 1.0)
+            paced[WAITS] = code.select(tired, at + SPARED * finest, paced[WAITS])
+    return asks.get()
 
 
 def planar(units: Sequence[LawUnit]) -> list[tuple[int, int, int]]:

@@ -28,10 +28,11 @@ from kompono.compile.law_bounds import (
     STRIKES,
     TOUCHING,
 )
-from kompono.compile.slow_slip import STEPS, finest
+from kompono.compile.slow_slip import finest
 from kompono.solve.law_looks import Column, LawLooks
 from kompono.solve.laws.alone import impulse_alone, mode_alone, turned
 from kompono.solve.laws.impact import impact
+from kompono.solve.laws.leaning import leaning_below
 from kompono.solve.laws.select import select
 from kompono.solve.laws.units import Kind, LawProblem, LawsInPlay, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
 
@@ -50,7 +51,7 @@ class Instant:
         self, settler: Settler, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float
     ) -> None:
         self.settler, self.time, self.state, self.inputs, self.parameters = settler, time, state, inputs, parameters
-        self.step = min(step or BRIEF, settler.leans * finest(step or BRIEF))
+        self.step = min(step or BRIEF, settler.leaning.times * finest(step or BRIEF))
         self.units, self.table = settler.units, settler.table
         self._looks = LawLooks(settler, time, inputs, parameters)
         self.asked: list[int] = []  # units of the last small problem
@@ -327,15 +328,8 @@ class Instant:
 
     def _slow(self, part: LawsInPlay, found: UnitChoice) -> np.ndarray:
         """The slip speed (units) below which the direction of planar friction leans to the chosen one."""
-        problem, sides = part.problem, np.zeros(len(part.rows))
-        reaction = problem.n0 + problem.B @ found.z
-        for i, unit in enumerate(part.units):
-            if unit.kind == Kind.PLANAR and found.modes[i] == UnitMode.SLIDES:
-                size = np.linalg.norm(reaction[unit.first : unit.first + unit.count])
-                sides[unit.row : unit.row + 2] = problem.mu[i] * size + problem.limit[i]
-        speeds = STEPS * self.step * (np.abs(problem.A) @ sides)
-        ends = [unit.row + (unit.kind == Kind.PLANAR) for unit in part.units]
-        return np.array([max(speeds[unit.row], speeds[end], SLOW) for unit, end in zip(part.units, ends, strict=True)])
+        speeds = np.array([np.linalg.norm(self.view.rate[self.rows(k)]) for k in self.asked])
+        return leaning_below(part, found, speeds, self.step, self.settler.leaning)
 
     def _write(self, number: int, mode: UnitMode, direction: np.ndarray = STILL, slow: float = 0.0) -> None:
         unit = self.units[number]

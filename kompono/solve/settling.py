@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from kompono.compile.paced import Leaning
 from kompono.errors import AssemblyError, ModelWarning, NoForces, RunError, warn
 from kompono.translate.program import LAW_EVENTS, LawUnit
 
@@ -30,7 +31,7 @@ class Settler:
         self.units: tuple[LawUnit, ...] = kernel.program.laws
         self.first_event = len(self.program.events) - len(LAW_EVENTS) * len(self.units)
         self.known = np.zeros(0)  # what parts elsewhere told beside the guards that rose, for the next event
-        self.leans = 1.0  # times the speed below which slip in a plane leans to the direction chosen, see `crowd.py`
+        self.leaning = Leaning()  # below which speeds directions of slip in a plane lean
         self._idle: list[int] = []  # units that touched at the last event, held by joints
 
     @cached_property

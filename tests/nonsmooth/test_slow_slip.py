@@ -1,7 +1,7 @@
 """Slip in a plane that is slow and turns, where it begins, passes and ends: equal steps keep their order there.
 
 Answers are those of dopri5 with a tight tolerance, which takes steps as short as it needs; the coin on a turntable,
-which has tight answers of its own, is one of `exact_trials`.
+which has tight answers of its own, is one of `exact_trials`. When a coin on a slope stops is known in closed form.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from nonsmooth.test_exact_machines import Whole
 
 from kompono import Body, Ground, JointLaw, Parameter, Result, Simulation, Subsystem, Unit, minimize, simulate, time
 from kompono.compile.slow_slip import finest
-from kompono.library import Gravity, Planar, SpringDamper
+from kompono.library import Gravity, JointEffort, Planar, SpringDamper
 
 LONG = bool(os.environ.get("KOMPONO_LAWS"))
 SHAKEN = 20.0  # [rad/s]
@@ -63,6 +63,22 @@ def stopping() -> Subsystem:
     return Coin(slope=0.2 * G, start=(0.3, 0.5))
 
 
+class Stalled(Coin):
+    """Slip turns aside a little, and just before it rests a pull grows, within a microsecond, that keeps it as slow."""
+
+    def __init__(self) -> None:
+        super().__init__(start=(0.003, 0.0))
+        late = (time - (0.003 / (0.3 * G) - 7e-6)) / 1e-6
+        grown = 0.3 * 0.2 * G / (1 + ca.exp(-late))
+        self.push = JointEffort(self.plane, grown, coordinate="x")
+        self.side = JointEffort(self.plane, 0.03 * grown * ca.exp(-((late / 10) ** 2)), coordinate="y")
+
+
+def pulled() -> Subsystem:
+    """A spring pulls a tripod: a foot passes close by rest and turns, another one stops, nearly in balance."""
+    return Tripod(pull=100.0)
+
+
 class Swinging(Subsystem):
     """A spring, much stronger than friction, drives a coin on a belt close by rest again and again."""
 
@@ -77,11 +93,12 @@ class Swinging(Subsystem):
 PLANE, BODY = ["plane.x", "plane.y"], ["body.position.x", "body.position.y", "body.orientation.e3"]
 # channels, until [s], error at 1 ms, of times of events
 CASES: dict[Callable[[], Subsystem], tuple[list[str], float, float, float]] = {
-    shaken: (PLANE, 0.5, 1e-9, 1e-6),
+    shaken: (PLANE, 0.5, 1e-9, 5e-9),
     carried: (PLANE, 0.5, 1e-9, 0.0),
-    stopping: (PLANE, 0.6, 1e-11, 1e-10),
+    stopping: (PLANE, 0.6, 1e-11, 2e-11),
     Swinging: (PLANE, 0.3, 1e-7, 0.0),
-    Tripod: (BODY, 0.4, 1e-10, 1e-9),
+    Tripod: (BODY, 0.4, 1e-10, 1e-11),
+    pulled: (BODY, 0.8, 2e-9, 5e-10),
 }
 
 
@@ -115,6 +132,31 @@ def test_equal_steps_are_of_fourth_order(make: Callable[[], Subsystem], engine: 
     events, wanted = fine.statistics["events"], tight(make).statistics["events"]
     assert [name for _, name in events] == [name for _, name in wanted]
     assert all(abs(one - other) <= late for (one, _), (other, _) in zip(events, wanted, strict=True))
+
+
+FIRST = [(0.1, -0.3, 0.5), (0.15, 0.3, 0.5), (0.15, -0.5, 0.02), (0.25, -0.3, 0.5)]  # slope over G, start
+
+
+@pytest.mark.parametrize(("slope", "x", "y"), FIRST)
+@pytest.mark.parametrize(("method", "late"), [("rk4", 1e-9), ("dopri5", 1e-10)])
+def test_slip_that_turns_ends_on_time(slope: float, x: float, y: float, method: str, late: float) -> None:
+    """With pull a, friction f, speed s at an angle A to the pull, s (f + a cos A) falls by f^2 - a^2 each second."""
+    stops = (0.3 * np.hypot(x, y) + slope * x) / ((0.3**2 - slope**2) * G)
+    options: dict[str, Any] = {"rtol": 1e-12, "atol": 1e-14} if method == "dopri5" else {}
+    coin = Coin(slope=slope * G, start=(x, y))
+    result = simulate(coin, until=stops + 0.01, step=1e-3, method=method, progress=False, **options).check()
+    [(at, what)] = result.statistics["events"]
+    assert what == "felt.sticks"
+    assert abs(at - stops) < late
+
+
+def test_who_comes_close_to_rest_and_stays_there_goes_back() -> None:
+    """Pieces are as short as for slip that ends for a while, and then as for slip that is slow."""
+    until, step = 0.05, 1e-3
+    result = simulate(Stalled(), until=until, step=step, method="rk4", progress=False).check()
+    exact = simulate(Stalled(), until=until, method="dopri5", rtol=1e-11, atol=1e-13, progress=False).check()
+    assert abs(result["plane.x"][-1] - exact["plane.x"][-1]) < 2e-8
+    assert 2000 < result.statistics["steps"] < 2500 + until / finest(step) / 8
 
 
 @pytest.mark.parametrize("make", [shaken, Tripod] if LONG else [Tripod])
@@ -182,3 +224,22 @@ def test_gradients_go_back_along_the_pieces() -> None:
     assert one == pytest.approx(two, rel=1e-12)
     assert fits[1].result.statistics["steps"] > 105
     assert np.array_equal(fits[0].result.time, fits[1].result.time)
+
+
+class Slope(Coin):
+    """The friction of a coin that stops on a slope it crosses may be set."""
+
+    def __init__(self) -> None:
+        super().__init__(slope=0.2 * G, start=(-0.3, 0.5))
+        self.mu = Parameter(0.3)
+        self.felt.limit = self.mu * 0.2 * G
+
+
+def test_gradients_pass_the_end_of_slip() -> None:
+    machine, other = Simulation(Slope()), 1e-5
+    run: dict[str, Any] = {"until": 0.3, "step": 1e-3, "method": "rk4"}
+    runs = [simulate(Slope(), parameters={"mu": mu}, progress=False, **run) for mu in (0.3 + other, 0.3 - other)]
+    ends = [result.check()["plane.x"][-1] for result in runs]
+    for kind in ("forward", "adjoint"):
+        found = minimize(machine, {"plane.x": 1.0}, ["mu"], gradient=kind, most=0, **run).gradient["mu"]
+        assert found == pytest.approx((ends[0] - ends[1]) / (2 * other), rel=1e-6)
