@@ -137,7 +137,7 @@ class Probe:
         outputs = []
         for closure in self.closures.values():
             columns = self.columns(closure)
-            outputs += [columns, _largest(ca.horzcat(columns, *closure.carried))]
+            outputs += [columns, _largest(ca.horzcat(ca.SX(closure.size, 0), *closure.columns.values(), *closure.carried))]
         return ca.Function("rows", [self.tracer.symbols], outputs)
 
     def columns(self, closure: Closure[Joint]) -> Matrix:
