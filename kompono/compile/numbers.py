@@ -62,12 +62,13 @@ def shape_of(function: ca.Function) -> Shape:
 
 class Table:
     """The table of a routine in LLVM text. Its entries are the numbers of the routine's kernel, or, where the kernel is
-    `coded`, what its code wants behind its own inputs, whatever numbers these are.
+    `coded`, what its code wants behind its own inputs, whatever numbers these are. It is not `searched` for numbers of
+    the code if that reads it by places alone.
     """
 
-    def __init__(self, routine: str, shape: Shape, coded: Coded | None) -> None:
+    def __init__(self, routine: str, shape: Shape, coded: Coded | None, searched: bool = True) -> None:
         self.symbol, self.shape, self.coded = f"kompono.numbers.{routine}", shape, coded
-        bits = [] if coded else shape.numbers.view(np.int64).tolist()
+        bits = [] if coded or not searched else shape.numbers.view(np.int64).tolist()
         self._place = {number: k for k, number in enumerate(bits)}
 
     def place(self, value: float) -> int:

@@ -16,6 +16,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from kompono.compile import cache, jit, schedule, sealed, tiers
 from kompono.compile.block import late_names, loop_names, loop_routines, workspace
 from kompono.compile.called import called, seen
@@ -312,8 +314,13 @@ class Objects:
     def _tables(self, routines: Iterable[Routine], lanes: Lanes, alone: bool = True) -> dict[str, Table]:
         """Tables for the numbers of routines, each `alone` in an object or several in one."""
         found = {}
-        for routine in routines if lanes == ONE else ():
-            shape = self._shape(routine)
+        for routine in routines:
+            if isinstance(routine, TableRoutine):
+                if len(routine.numbers):
+                    shape = Shape(f"instances of {routine.name}", routine.numbers)
+                    found[routine.name] = Table(routine.name, shape, None, searched=False)
+                continue
+            shape = self._shape(routine) if lanes == ONE else None
             if shape is not None:
                 shape = shape if alone else shape._replace(digest=f"{shape.digest} {routine.name}")
                 found[routine.name] = Table(routine.name, shape, self._program.coded.get(routine.calls[0].kernel))
@@ -322,7 +329,7 @@ class Objects:
     def _shape(self, routine: Routine) -> Shape | None:
         """What a routine of one call, or one whose first call has its numbers, is without them."""
         single = len(routine.calls) == 1 or schedule.has_numbers(self._program, routine)
-        if isinstance(routine, TableRoutine) or not single:
+        if not single:
             return None
         name = routine.calls[0].kernel
         coded = self._program.coded.get(name)
@@ -377,7 +384,9 @@ def _whole(part: NeededObject, data: bytes) -> bytes:
 
 
 def _named(routine: Routine, shape: Shape) -> Routine:
-    """The routine with the shape of its kernel in the place of the kernel's name."""
+    """The routine with the shape of its kernel in the place of the kernel's name, or so many empty numbers."""
+    if isinstance(routine, TableRoutine):
+        return replace(routine, numbers=np.zeros(len(routine.numbers)))
     return replace(routine, calls=(replace(routine.calls[0], kernel=shape.digest), *routine.calls[1:]))
 
 
