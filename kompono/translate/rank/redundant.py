@@ -24,7 +24,7 @@ import numpy as np
 
 from kompono.model.element import Element
 from kompono.translate.structure.aligned import aligned
-from kompono.translate.structure.independent import least_squares, null_spaces
+from kompono.translate.structure.independent import least_squares, null_space
 from kompono.translate.structure.spans import beyond
 
 CLOSED = 1e-11  # largest violation of a position that counts as one where the conditions hold
@@ -155,7 +155,7 @@ def _walk(
     for number in range(1, POSITIONS // 2 + 1):
         here = found[place]
         _, matrix = machine.evaluate(here.time, here.q, machine.parameters)
-        _, null = null_spaces(matrix / machine.scale, RANK)
+        null = null_space(matrix / machine.scale, RANK)
         pushed = onwards * machine.scale + random.normal(size=machine.scale.size)  # whatever basis the null space has
         wanted = null.T @ (null @ pushed) / machine.scale
         if len(null):

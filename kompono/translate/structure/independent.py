@@ -32,47 +32,58 @@ def independent_sets(matrix: np.ndarray) -> list[tuple[np.ndarray, np.ndarray]]:
     return [(one[one < height], one[one >= height] - height) for one in sets]
 
 
-def null_spaces(matrix: np.ndarray, least: float) -> tuple[np.ndarray, np.ndarray]:
-    """Orthonormal combinations of rows (rows, k) that come to nothing, and of columns (l, columns); singular values up
-    to `least` of the largest count as zero.
+def rank_of(matrix: np.ndarray, least: float) -> int:
+    """How many singular values are more than `least` of the largest."""
+    return int(sum(np.sum(ranks) for *_, ranks in _ranked(matrix, least, whole=False))) if matrix.size else 0
+
+
+def implied_rows(matrix: np.ndarray, least: float) -> np.ndarray:
+    """Orthonormal combinations of rows (rows, k) that come to nothing; singular values up to `least` of the largest
+    count as zero.
     """
-    parts = _parts(matrix, whole=True)
-    largest = max((values.max(initial=0.0) for _, _, _, values, _ in parts), default=0.0)
-    left, right = [np.zeros((matrix.shape[0], 0))], [np.zeros((0, matrix.shape[1]))]
-    for rows, columns, u, values, vt in parts:
-        for k, rank in enumerate(np.sum(values > least * largest, axis=1).tolist()):
-            one, other = np.zeros((matrix.shape[0], u.shape[2] - rank)), np.zeros((vt.shape[1] - rank, matrix.shape[1]))
-            one[rows[k]], other[:, columns[k]] = u[k, :, rank:], vt[k, rank:]
-            left.append(one)
-            right.append(other)
-    return np.hstack(left), np.vstack(right)
+    found = [np.zeros((len(matrix), 0))]
+    for (rows, _, left, _, _), ranks in _ranked(matrix, least, whole=True):
+        for places, vectors, rank in zip(rows, left, ranks.tolist(), strict=True):
+            found.append(np.zeros((len(matrix), len(places) - rank)))
+            found[-1][places] = vectors[:, rank:]
+    return np.hstack(found)
+
+
+def null_space(matrix: np.ndarray, least: float) -> np.ndarray:
+    """Orthonormal combinations of columns (k, columns) that come to nothing, in the same way."""
+    return implied_rows(matrix.T, least).T
 
 
 def least_squares(matrix: np.ndarray, wanted: np.ndarray, least: float) -> np.ndarray:
     """The smallest x (columns,) with `matrix` x as near to `wanted` (rows,) as can be; singular values up to `least` of
     the largest count as zero.
     """
-    parts = _parts(matrix, whole=False)
-    largest = max((values.max(initial=0.0) for _, _, _, values, _ in parts), default=0.0)
     found = np.zeros(matrix.shape[1])
-    for rows, columns, u, values, vt in parts:
-        kept = values > least * largest
-        shares = np.einsum("sij,si->sj", u, wanted[rows]) * kept / np.where(kept, values, 1.0)
-        found[columns] = np.einsum("sji,sj->si", vt, shares)
+    for (rows, columns, left, values, right), ranks in _ranked(matrix, least, whole=False):
+        kept = np.arange(values.shape[1]) < ranks[:, None]
+        shares = np.einsum("sij,si->sj", left, wanted[rows]) * kept / np.where(kept, values, 1.0)
+        found[columns] = np.einsum("sji,sj->si", right, shares)
     return found
 
 
-_Parts = list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]]
+_Sets = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
 
 
-def _parts(matrix: np.ndarray, whole: bool) -> _Parts:
+def _ranked(matrix: np.ndarray, least: float, whole: bool) -> list[tuple[_Sets, np.ndarray]]:
+    """Sets of each shape, and of how many singular values each has that are more than `least` of the largest."""
+    parts = _parts(matrix, whole)
+    largest = max((values.max(initial=0.0) for _, _, _, values, _ in parts), default=0.0)
+    return [(part, np.sum(part[3] > least * largest, axis=1)) for part in parts]
+
+
+def _parts(matrix: np.ndarray, whole: bool) -> list[_Sets]:
     """By shape of sets: rows (sets, m), columns (sets, n), and singular vectors and values of their blocks; with
     vectors of no value where the `whole` of them is asked for.
     """
     shapes: dict[tuple[int, int], list[tuple[np.ndarray, np.ndarray]]] = {}
     for rows, columns in independent_sets(matrix):
         shapes.setdefault((len(rows), len(columns)), []).append((rows, columns))
-    found: _Parts = []
+    found: list[_Sets] = []
     for several in shapes.values():
         rows, columns = (np.array(places, dtype=int) for places in zip(*several, strict=True))
         blocks = matrix[rows[:, :, None], columns[:, None, :]]

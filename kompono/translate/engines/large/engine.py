@@ -82,7 +82,7 @@ class NestedEngine(Engine):
             if sets[k] == len(kinds):
                 if len(kinds) == MOST_TYPES:
                     raise Apart
-                kind, values = found.add(trace_cell(model, self.tree, cell, used, opening))
+                kind, values = found.add(trace_cell(model, self.tree, cell, used, opening), used)
                 kinds.append(kind)
                 self.set_numbers.append(values)
                 if kind == len(self.examples):

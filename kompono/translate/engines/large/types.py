@@ -7,13 +7,15 @@ numbers alone is worked out before anything moves.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import casadi as ca
 import numpy as np
 
-from kompono.model.signal import time
+from kompono.model.element import Element
+from kompono.model.signal import Input, time
 from kompono.translate.engines.large.channels import TypeChannels, type_channels
 from kompono.translate.engines.large.trace import Traced
 from kompono.translate.numbers import extracted
@@ -37,8 +39,9 @@ class CellTypes:
         self.found: list[CellType] = []
         self._known: dict[Any, int] = {}
 
-    def add(self, traced: Traced) -> tuple[int, np.ndarray]:
-        """The type of a traced cell, perhaps a new one, and its numbers."""
+    def add(self, traced: Traced, signals: Sequence[Element]) -> tuple[int, np.ndarray]:
+        """The type of a traced cell that reads these inputs and parameters, perhaps a new one, and its numbers."""
+        kinds = [isinstance(signal, Input) for signal in signals]
         numbers, channels = traced.kinematics.model.numbers, type_channels(traced)
         assert numbers is not None
         values = [*_equations(traced), traced.normal, channels.values, channels.totals]
@@ -47,15 +50,20 @@ class CellTypes:
         known = np.array(numbers.values(numbers.among(symbols)))
         column = ca.vertcat(ca.SX(0, 1), *symbols)
         border = [time, traced.q, traced.v, *traced.signals, traced.parent, *traced.children]
-        whole = ca.Function("cell", [ca.vertcat(*border), column], columns, {"allow_free": True})
-        told = [(channel.unit, channel.angle) for channel in channels.channels]
-        key = (whole.serialize(), len(traced.children), channels.names, tuple(told), channels.plain)
-        key = (id(traced),) if whole.has_free() else key
+        whole = ca.Function("cell", [*border, column], columns, {"allow_free": True})
+        key = (whole.serialize(), kinds, [traced.ports.index(body) for body in traced.carriers], *_told(channels))
+        key = id(traced) if whole.has_free() else repr(key)
         if key not in self._known:
             self._known[key] = len(self.found)
             self.found.append(_apart(traced, channels, column))
         number = self._known[key]
         return number, self.found[number].table(known).full().ravel()
+
+
+def _told(channels: TypeChannels) -> list[Any]:
+    """Channels but for their values."""
+    seen = [(channel.unit, channel.angle) for channel in channels.channels]
+    return [channels.links, channels.parts, channels.names, channels.plain, seen]
 
 
 def _equations(traced: Traced) -> list[ca.SX]:
