@@ -29,7 +29,7 @@ from kompono.translate.structure.topology import Topology
 
 LANES = 8  # cells of one type and level that are computed at once
 _WHOLE = ("placement", "rates", "normalize", "holds", "measured")  # routines that have no kernels by type
-MOST_TYPES = 100  # a model with more types of cells is no model of equal components
+MOST_SETS = 100  # a model with more cells of numbers of their own is no model of equal components
 
 Pass = Sequence[KindCode | None]  # a kernel for each type of cell
 
@@ -67,30 +67,26 @@ class NestedEngine(Engine):
         self, likeness: Likeness, cells: Sequence[Cell]
     ) -> tuple[np.ndarray, np.ndarray, list[tuple[int, ...]]]:
         """By cell: its type, its numbers, the inputs and parameters it reads."""
-        model, opening, found = likeness.model, Opening(likeness.model, (), {}), CellTypes()
-        known: dict[Any, int] = {}
-        kinds: list[int] = []  # by set of numbers
-        sets = np.zeros(len(cells), dtype=np.int64)
-        self.examples: list[Cell] = []
-        self.example_signals: list[tuple[Element, ...]] = []
-        self.set_numbers: list[np.ndarray] = []
+        model = likeness.model
         offsets: dict[Element, int] = {s: k for kind in (model.inputs, model.parameters) for k, s in enumerate(kind)}
-        signals: list[tuple[int, ...]] = []
+        known: dict[Any, int] = {}
+        alone: list[tuple[Cell, tuple[Element, ...]]] = []  # one cell of each set of numbers
+        sets, signals = np.zeros(len(cells), dtype=np.int64), list[tuple[int, ...]]()
         for k, cell in enumerate(cells):
             key, used = likeness.key(cell)
             sets[k] = known.setdefault(key, len(known))
-            if sets[k] == len(kinds):
-                if len(kinds) == MOST_TYPES:
+            if sets[k] == len(alone):
+                if len(alone) == MOST_SETS:
                     raise Apart
-                kind, values = found.add(trace_cell(model, self.tree, cell, used, opening), used)
-                kinds.append(kind)
-                self.set_numbers.append(values)
-                if kind == len(self.examples):
-                    self.examples.append(cell)
-                    self.example_signals.append(used)
+                alone.append((cell, used))
             signals.append(tuple(offsets[signal] for signal in used))
-        self.traced = [one.traced for one in found.found]
-        self.type_channels = [one.channels for one in found.found]
+        opening, found = Opening(model, (), {}), CellTypes()
+        made = [found.add(trace_cell(model, self.tree, cell, used, opening), used) for cell, used in alone]
+        self.set_numbers = [numbers for _, numbers in made]
+        kinds = [kind for kind, _ in made]
+        firsts = [alone[kinds.index(kind)] for kind in range(len(found.found))]
+        self.examples, self.example_signals = [cell for cell, _ in firsts], [used for _, used in firsts]
+        self.traced, self.type_channels = [t.traced for t in found.found], [t.channels for t in found.found]
         return np.array(kinds)[sets], sets, signals
 
     def _place(self, types: np.ndarray, sets: np.ndarray, signals: list[tuple[int, ...]]) -> PlacedCells:

@@ -111,9 +111,9 @@ class Tables:
                     place += width * ANSWER
 
     def _place_numbers(self) -> np.ndarray:
-        """Numbers lane by lane, once for all packs (or single cells) that have the same, behind a list of where those of
-        each begin, one entry for each lane. Where they lie is no part of the code, and there is room for some more: so
-        it is the same for a model in which some cells have other numbers.
+        """Numbers lane by lane, once for all packs (or single cells) that have the same, behind a list of where those
+        of each begin, one entry for each lane. Where they lie is no part of the code, and there is room for some more:
+        so it is the same for a model in which some cells have other numbers.
         """
         sets, numbers = self.placed.sets.tolist(), self.placed.numbers
         starts: dict[tuple[int, ...], int] = {}
