@@ -87,5 +87,6 @@ def _parts(matrix: np.ndarray, whole: bool) -> list[_Sets]:
     for several in shapes.values():
         rows, columns = (np.array(places, dtype=int) for places in zip(*several, strict=True))
         blocks = matrix[rows[:, :, None], columns[:, None, :]]
-        found.append((rows, columns, *np.linalg.svd(blocks, full_matrices=whole)))
+        left, values, right = np.linalg.svd(blocks, full_matrices=whole)
+        found.append((rows, columns, left, values, right))
     return found
