@@ -11,6 +11,7 @@ A number from the table is one load, as it is from LLVM's own constants; bits ar
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import NamedTuple
 
 import casadi as ca
@@ -19,7 +20,7 @@ import numpy as np
 from kompono.compile.lanes import ONE
 from kompono.errors import CompileError
 from kompono.translate.algorithm import algorithm
-from kompono.translate.program import Coded
+from kompono.translate.program import Coded, Routine, TableRoutine
 
 _HEAD = 32  # bytes before the table, by which it is found in an object
 
@@ -130,3 +131,15 @@ def filled(data: bytes, shape: Shape) -> bytes:
         raise CompileError("internal: the table of an object cannot be found.")
     begin += _HEAD
     return data[:begin] + shape.numbers.astype("<f8").tobytes() + data[begin + 8 * len(shape.numbers) :]
+
+
+def table_of_instances(routine: TableRoutine) -> Table:
+    """The table of a routine whose instances have numbers."""
+    return Table(routine.name, Shape(f"instances of {routine.name}", routine.numbers), None, searched=False)
+
+
+def without_numbers(routine: Routine, shape: Shape) -> Routine:
+    """The routine with the shape of its kernel in the place of the kernel's name, or so many empty numbers."""
+    if isinstance(routine, TableRoutine):
+        return replace(routine, numbers=np.zeros(len(routine.numbers)))
+    return replace(routine, calls=(replace(routine.calls[0], kernel=shape.digest), *routine.calls[1:]))

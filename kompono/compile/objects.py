@@ -16,15 +16,13 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from kompono.compile import cache, jit, schedule, sealed, tiers
 from kompono.compile.block import late_names, loop_names, loop_routines, workspace
 from kompono.compile.called import called, seen
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import called_symbol
-from kompono.compile.numbers import Shape, Table, filled, shape_of
+from kompono.compile.numbers import Shape, Table, filled, shape_of, table_of_instances, without_numbers
 from kompono.compile.parallel import assemble_all
 from kompono.compile.resting import can_rest
 from kompono.compile.settle_block import SETTLE, SETTLE_ASKS, settles
@@ -306,7 +304,7 @@ class Objects:
         walked = None
         if kind == "routine" and lanes == ONE and (may_walk(routines[0]) or can_walk(self._program, routines[0])):
             walked = functools.partial(schedule.define_walked, self._program, routines[0], given.get(routines[0].name))
-        named = [_named(one, given[one.name].shape) if one.name in given else one for one in routines]
+        named = [without_numbers(one, given[one.name].shape) if one.name in given else one for one in routines]
         shapes, often = tuple(table.shape for table in given.values()), walks(routines) if walked else 1.0
         key = cache.key(kind, named, (lanes, extra))
         return NeededObject(key, whole, kind != "routine", walked=walked, shapes=shapes, walks=often)
@@ -316,9 +314,7 @@ class Objects:
         found = {}
         for routine in routines:
             if isinstance(routine, TableRoutine):
-                if len(routine.numbers):
-                    shape = Shape(f"instances of {routine.name}", routine.numbers)
-                    found[routine.name] = Table(routine.name, shape, None, searched=False)
+                found |= {routine.name: table_of_instances(routine)} if len(routine.numbers) else {}
                 continue
             shape = self._shape(routine) if lanes == ONE else None
             if shape is not None:
@@ -381,13 +377,6 @@ def _as_walked(part: NeededObject) -> NeededObject:
 
 def _whole(part: NeededObject, data: bytes) -> bytes:
     return functools.reduce(filled, part.shapes, data)
-
-
-def _named(routine: Routine, shape: Shape) -> Routine:
-    """The routine with the shape of its kernel in the place of the kernel's name, or so many empty numbers."""
-    if isinstance(routine, TableRoutine):
-        return replace(routine, numbers=np.zeros(len(routine.numbers)))
-    return replace(routine, calls=(replace(routine.calls[0], kernel=shape.digest), *routine.calls[1:]))
 
 
 def _settle_text() -> str:
