@@ -103,6 +103,7 @@ def _digest_routine(digest, routine: Routine) -> None:
         for told in routine.exchanges:
             digest.update(repr((told.after, told.kind, told.peer, len(told.send))).encode())
             digest.update(told.send.tobytes() + told.receive.tobytes())
+        digest.update(routine.numbers.tobytes())
         return
     digest.update(";".join([f"{c.kernel}:{len(c.inputs)}:{len(c.outputs)}" for c in routine.calls]).encode())
     slots = itertools.chain.from_iterable(itertools.chain(c.inputs, c.outputs) for c in routine.calls)

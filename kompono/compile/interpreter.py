@@ -103,7 +103,8 @@ class Interpreter(Here):
 
             outputs = [np.full((len(times), size), np.nan) for _, size in product.outputs]
             for *arrays, output in zip(times, states, inputs, parameters, outputs[0], strict=True):
-                sweeps.interpret(self.program, product, [*arrays, output, np.full(product.workspace, np.nan)])
+                work = np.full(product.workspace, np.nan)
+                sweeps.interpret(self.program, product, [*arrays, output, work, product.numbers])
             return tuple(outputs)
         given = np.concatenate([times, states, inputs, parameters], axis=1).T
         work = np.full((max(product.workspace, len(given)), len(times)), np.nan)

@@ -11,6 +11,7 @@ A number from the table is one load, as it is from LLVM's own constants; bits ar
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import NamedTuple
 
 import casadi as ca
@@ -19,7 +20,7 @@ import numpy as np
 from kompono.compile.lanes import ONE
 from kompono.errors import CompileError
 from kompono.translate.algorithm import algorithm
-from kompono.translate.program import Coded
+from kompono.translate.program import Coded, Routine, TableRoutine
 
 _HEAD = 32  # bytes before the table, by which it is found in an object
 
@@ -62,12 +63,13 @@ def shape_of(function: ca.Function) -> Shape:
 
 class Table:
     """The table of a routine in LLVM text. Its entries are the numbers of the routine's kernel, or, where the kernel is
-    `coded`, what its code wants behind its own inputs, whatever numbers these are.
+    `coded`, what its code wants behind its own inputs, whatever numbers these are. It is not `searched` for numbers of
+    the code if that reads it by places alone.
     """
 
-    def __init__(self, routine: str, shape: Shape, coded: Coded | None) -> None:
+    def __init__(self, routine: str, shape: Shape, coded: Coded | None, searched: bool = True) -> None:
         self.symbol, self.shape, self.coded = f"kompono.numbers.{routine}", shape, coded
-        bits = [] if coded else shape.numbers.view(np.int64).tolist()
+        bits = [] if coded or not searched else shape.numbers.view(np.int64).tolist()
         self._place = {number: k for k, number in enumerate(bits)}
 
     def place(self, value: float) -> int:
@@ -129,3 +131,15 @@ def filled(data: bytes, shape: Shape) -> bytes:
         raise CompileError("internal: the table of an object cannot be found.")
     begin += _HEAD
     return data[:begin] + shape.numbers.astype("<f8").tobytes() + data[begin + 8 * len(shape.numbers) :]
+
+
+def table_of_instances(routine: TableRoutine) -> Table:
+    """The table of a routine whose instances have numbers."""
+    return Table(routine.name, Shape(f"instances of {routine.name}", routine.numbers), None, searched=False)
+
+
+def without_numbers(routine: Routine, shape: Shape) -> Routine:
+    """The routine with the shape of its kernel in the place of the kernel's name, or so many empty numbers."""
+    if isinstance(routine, TableRoutine):
+        return replace(routine, numbers=np.zeros(len(routine.numbers)))
+    return replace(routine, calls=(replace(routine.calls[0], kernel=shape.digest), *routine.calls[1:]))

@@ -22,7 +22,7 @@ from kompono.compile.called import called, seen
 from kompono.compile.emit import prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import called_symbol
-from kompono.compile.numbers import Shape, Table, filled, shape_of
+from kompono.compile.numbers import Shape, Table, filled, shape_of, table_of_instances, without_numbers
 from kompono.compile.parallel import assemble_all
 from kompono.compile.resting import can_rest
 from kompono.compile.settle_block import SETTLE, SETTLE_ASKS, settles
@@ -304,7 +304,7 @@ class Objects:
         walked = None
         if kind == "routine" and lanes == ONE and (may_walk(routines[0]) or can_walk(self._program, routines[0])):
             walked = functools.partial(schedule.define_walked, self._program, routines[0], given.get(routines[0].name))
-        named = [_named(one, given[one.name].shape) if one.name in given else one for one in routines]
+        named = [without_numbers(one, given[one.name].shape) if one.name in given else one for one in routines]
         shapes, often = tuple(table.shape for table in given.values()), walks(routines) if walked else 1.0
         key = cache.key(kind, named, (lanes, extra))
         return NeededObject(key, whole, kind != "routine", walked=walked, shapes=shapes, walks=often)
@@ -312,8 +312,11 @@ class Objects:
     def _tables(self, routines: Iterable[Routine], lanes: Lanes, alone: bool = True) -> dict[str, Table]:
         """Tables for the numbers of routines, each `alone` in an object or several in one."""
         found = {}
-        for routine in routines if lanes == ONE else ():
-            shape = self._shape(routine)
+        for routine in routines:
+            if isinstance(routine, TableRoutine):
+                found |= {routine.name: table_of_instances(routine)} if len(routine.numbers) else {}
+                continue
+            shape = self._shape(routine) if lanes == ONE else None
             if shape is not None:
                 shape = shape if alone else shape._replace(digest=f"{shape.digest} {routine.name}")
                 found[routine.name] = Table(routine.name, shape, self._program.coded.get(routine.calls[0].kernel))
@@ -322,7 +325,7 @@ class Objects:
     def _shape(self, routine: Routine) -> Shape | None:
         """What a routine of one call, or one whose first call has its numbers, is without them."""
         single = len(routine.calls) == 1 or schedule.has_numbers(self._program, routine)
-        if isinstance(routine, TableRoutine) or not single:
+        if not single:
             return None
         name = routine.calls[0].kernel
         coded = self._program.coded.get(name)
@@ -374,11 +377,6 @@ def _as_walked(part: NeededObject) -> NeededObject:
 
 def _whole(part: NeededObject, data: bytes) -> bytes:
     return functools.reduce(filled, part.shapes, data)
-
-
-def _named(routine: Routine, shape: Shape) -> Routine:
-    """The routine with the shape of its kernel in the place of the kernel's name."""
-    return replace(routine, calls=(replace(routine.calls[0], kernel=shape.digest), *routine.calls[1:]))
 
 
 def _settle_text() -> str:

@@ -149,7 +149,9 @@ def define(
     tabled: list[tuple[Routine, Table | None, Sequence[int]]] = []
     for routine in routines:
         if isinstance(routine, TableRoutine):
-            parts.append(sweeps.define(program, routine, _head(routine, lanes), f"t.{routine.name}", _table, lanes))
+            numbers = tables.get(routine.name) if tables else None
+            head = _head(routine, lanes)
+            parts.append(sweeps.define(program, routine, head, f"t.{routine.name}", _table, lanes, numbers))
             continue
         _check(program, routine)
         numbers = tables.get(routine.name) if tables else None

@@ -20,11 +20,13 @@ from kompono.compile import messages, pool, split
 from kompono.compile.emit import INT, POINTER, Code, Value
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import check_shape, lower
+from kompono.compile.numbers import Table
 from kompono.errors import CompileError
 from kompono.translate.program import ARRAYS, Column, Loop, Place, Program, TableRoutine
 
 _POINTERS = {"state": "%in1", "output": "%out0", "work": "%work"}
 _SHARED = ("%in0", "%in1", "%in2", "%in3", "%out0", "%work")
+_NUMBERS = ARRAYS.index("numbers")
 _MOST_LINES = 64  # of a row that are asked for ahead
 _FAR = 30_000  # doubles of workspace from which on it may not be in the cache any more
 
@@ -32,15 +34,25 @@ _FAR = 30_000  # doubles of workspace from which on it may not be in the cache a
 _ARGUMENTS = ("%time", "%state", "%inputs", "%parameters", "%output", "%work", "%kept", "%row")
 
 
-def define(program: Program, routine: TableRoutine, head: str, stem: str, table, wide: Lanes = ONE) -> str:
-    """The routine as a function with this head, for as many simulations as `wide` says; `table` makes constant data."""
+def define(
+    program: Program, routine: TableRoutine, head: str, stem: str, table, wide: Lanes = ONE,
+    numbers: Table | None = None,
+) -> str:  # fmt: skip
+    """The routine as a function with this head, for as many simulations as `wide` says; `table` makes constant data.
+    Its numbers are in a table of their own, or constant.
+    """
     check(program, routine)
     if wide != ONE:
         routine = unpacked(routine)
+    base = numbers.address(0) if numbers else f"@{stem}.numbers"
+    kept = numbers.text() if numbers else table(f"{stem}.numbers", routine.numbers, np.float64)
     parts = [table(f"{stem}.{name}", getattr(routine, name)) for name in ("sweeps", "tasks", "phases")]
     parts += [table(f"{stem}.rows.{k}", rows) for k, rows in enumerate(routine.tables)]
     parts.append(messages.tables(routine, stem, table))
-    parts += [_kernel(f"{stem}.{k}", program.kernels[loop.kernel], loop, wide) for k, loop in enumerate(routine.loops)]
+    parts += [
+        _kernel(f"{stem}.{k}", program.kernels[loop.kernel], loop, wide, base) for k, loop in enumerate(routine.loops)
+    ]
+    parts.append(kept)
     if wide != ONE:  # nobody helps: threads have simulations of their own
         return "".join([*parts, _task(routine, stem, wide), _walk_alone(routine, stem, head)])
     parts += [pool.declarations(), _task(routine, stem, wide), pool.help_function(stem), _walk(routine, stem, head)]
@@ -97,11 +109,11 @@ def check(program: Program, routine: TableRoutine) -> None:
 
 class _Access:
     """Loads and stores of one kernel: addresses from the row of the table. `unit` is what offsets count: a number of
-    one simulation, or of all on lanes.
+    one simulation, or of all on lanes. Numbers, which all simulations share, begin at `base`.
     """
 
-    def __init__(self, loop: Loop, lines: list[str], wide: Lanes) -> None:
-        self.loop, self.lines, self.lanes, self.wide = loop, lines, loop.lanes, wide
+    def __init__(self, loop: Loop, lines: list[str], wide: Lanes, base: str) -> None:
+        self.loop, self.lines, self.lanes, self.wide, self.base = loop, lines, loop.lanes, wide, base
         self.unit, self.kind = wide.real, wide.real if wide != ONE else Lanes(loop.lanes).real
         self._entries: set[int] = set()
         self._starts: set[str] = set()
@@ -143,12 +155,30 @@ class _Access:
         self._say(f"{name} = getelementptr {self.unit}, ptr {pointer}, i64 {shift}")
         return name
 
+    def _number(self, place: Place, i: int) -> None:
+        """Read a number of the instance, or of those on the lanes: side by side, where the row says it is written."""
+        _, number, offset = place
+        column = self.loop.columns[number]
+        if "%begin" not in self._starts:
+            self._starts.add("%begin")
+            self._say(f"%told = getelementptr i64, ptr {self.base}, i64 {self._entry(column.start)}")
+            self._say("%begin = load i64, ptr %told, !invariant.load !{}")
+            self._say(f"%numbers = getelementptr double, ptr {self.base}, i64 %begin")
+        self._say(f"%a{i} = getelementptr double, ptr %numbers, i64 {offset * column.stride}")
+        name, kind = (f"%x{i}", self.kind) if self.wide == ONE else (f"%y{i}", "double")
+        self._say(f"{name} = load {kind}, ptr %a{i}, align 8, !invariant.load !{{}}")
+        if self.wide != ONE:
+            self.lines.extend(self.wide.spread(f"%x{i}", f"%y{i}"))
+
     def _spread(self, place: Place) -> str:
         return self.loop.columns[place[1]].spread if place[1] >= 0 else "same"
 
     def read(self, i: int) -> str:
         """The value of input i."""
         place, spread = self.loop.reads[i], self._spread(self.loop.reads[i])
+        if place[0] == _NUMBERS:
+            self._number(place, i)
+            return f"%x{i}"
         if place[0] in self.wide.common:  # the same in all simulations
             self._say(f"%a{i} = getelementptr double, ptr %{ARRAYS[place[0]]}, i64 {place[2]}")
             self._say(f"%y{i} = load double, ptr %a{i}")
@@ -181,9 +211,9 @@ class _Access:
         return []
 
 
-def _kernel(name: str, function: ca.Function, loop: Loop, wide: Lanes) -> str:
+def _kernel(name: str, function: ca.Function, loop: Loop, wide: Lanes, base: str) -> str:
     lines: list[str] = []
-    access = _Access(loop, lines, wide)
+    access = _Access(loop, lines, wide, base)
     lanes = Lanes(loop.lanes) if wide == ONE else wide
     lower(function, lines, access.read, access.write, lanes=lanes, grouped=True)
     arguments = ", ".join(f"ptr noalias {argument}" for argument in _ARGUMENTS)
@@ -289,10 +319,19 @@ def interpret(program: Program, routine: TableRoutine, arrays: list[np.ndarray])
         for i in range(count):
             row = routine.tables[loop.table][first + way * i]
             for lane in range(loop.lanes):
-                values = [arrays[a][_index(loop, row, column, offset, lane)] for a, column, offset in loop.reads]
+                values = [
+                    _number(arrays[a], loop, row, column, offset, lane) if a == _NUMBERS
+                    else arrays[a][_index(loop, row, column, offset, lane)]
+                    for a, column, offset in loop.reads
+                ]  # fmt: skip
                 result = function(np.array(values)).full().ravel()
                 for (a, column, offset), value in zip(loop.writes, result, strict=True):
                     arrays[a][_index(loop, row, column, offset, lane)] = value
+
+
+def _number(numbers: np.ndarray, loop: Loop, row: np.ndarray, number: int, offset: int, lane: int) -> float:
+    column = loop.columns[number]
+    return numbers[int(numbers.view(np.int64)[row[column.start]]) + offset * column.stride + lane]
 
 
 def _index(loop: Loop, row: np.ndarray, number: int, offset: int, lane: int) -> int:

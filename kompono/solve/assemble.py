@@ -20,6 +20,7 @@ from kompono.solve.close import LoopGap, close
 from kompono.solve.kept import NotKept, not_kept
 from kompono.solve.loops import RANK, TOLERANCE, Loops
 from kompono.solve.speeds import match_speeds
+from kompono.translate.structure.independent import implied_rows, rank_of
 
 if TYPE_CHECKING:
     from kompono.translate.starts.asked import AskedStart
@@ -113,17 +114,15 @@ def remarks(assembly: Assembly) -> list[str]:
 
 def degrees_of_freedom(matrix: np.ndarray, rank: float = RANK) -> int:
     """Speeds less independent conditions, from G (rows, speeds)."""
-    largest = np.linalg.norm(matrix, 2) if matrix.size else 0.0
-    return matrix.shape[1] - int(np.linalg.matrix_rank(matrix, tol=rank * largest) if largest else 0)
+    return matrix.shape[1] - rank_of(matrix, rank)
 
 
 def _not_unique(matrix: np.ndarray, rows: Sequence[str], rank: float) -> tuple[str, ...]:
     """Elements with rows in some combination lambda^T G = 0."""
     if not rows:
         return ()
-    left, values, _ = np.linalg.svd(matrix)
-    count = int(np.sum(values > rank * values.max(initial=0.0)))
-    shared = np.abs(left[:, count:]).max(axis=1, initial=0.0) > 1e-6
+    implied = implied_rows(matrix, rank)
+    shared = np.abs(implied).max(axis=1, initial=0.0) > 1e-6
     return tuple(dict.fromkeys(name for name, free in zip(rows, shared, strict=True) if free))
 
 

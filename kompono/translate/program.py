@@ -88,7 +88,7 @@ class KnownCode:
 
 
 HEADER = 8  # doubles at the start of the workspace of a table routine that no kernel touches
-ARRAYS = ("time", "state", "inputs", "parameters", "output", "work")
+ARRAYS = ("time", "state", "inputs", "parameters", "output", "work", "numbers")
 
 Place = tuple[int, int, int]  # array (number in ARRAYS), column of the table (-1: none), offset from what it says
 
@@ -97,6 +97,7 @@ Place = tuple[int, int, int]  # array (number in ARRAYS), column of the table (-
 class Column:
     """What one reference of a row means: scalar k of it lies at `row[start] + k * stride`.
 
+    Among `numbers` an entry says where that is written: see `TableRoutine`.
     With several lanes this is where the first lane lies, the others right behind it (`spread` "lanes"); where all lanes
     read ("same"); or there are as many entries as lanes ("each"), followed by as many strides ("every").
     """
@@ -158,7 +159,8 @@ class TableRoutine(Routine):
     arrays. `tasks` (m, 2) are ranges of sweeps, `phases` (p, 2) ranges of tasks that do not depend on each other;
     `exchanges` with other processes come between them.
     `output` among the arrays is the first output, there is no other; the first `HEADER` doubles of the workspace belong
-    to the machine. `calls` and `result` are empty.
+    to the machine. `calls` and `result` are empty. `numbers` are data of the model, which the code does not depend on:
+    numbers, and before them places among them (as the bits of an i64), at which those of an instance begin.
     """
 
     loops: tuple[Loop, ...] = ()
@@ -167,6 +169,7 @@ class TableRoutine(Routine):
     tasks: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
     phases: np.ndarray = field(default_factory=lambda: np.zeros((0, 2), dtype=np.int32))
     exchanges: tuple[Exchange, ...] = ()
+    numbers: np.ndarray = field(default_factory=lambda: np.zeros(0))
 
     def counts(self) -> dict[str, int]:
         """How often each kernel runs, lanes counted one by one."""

@@ -136,8 +136,8 @@ class Probe:
         """
         outputs = []
         for closure in self.closures.values():
-            columns = self.columns(closure)
-            outputs += [columns, _largest(ca.horzcat(columns, *closure.carried))]
+            known = ca.horzcat(ca.SX(closure.size, 0), *closure.columns.values(), *closure.carried)
+            outputs += [self.columns(closure), _largest(known)]
         return ca.Function("rows", [self.tracer.symbols], outputs)
 
     def columns(self, closure: Closure[Joint]) -> Matrix:

@@ -28,6 +28,7 @@ from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import Tracer
 
 DEAD = 1e-11  # a combination smaller than this, relative to its free size, is rounding
+PIVOT = 1e-12  # of a mass matrix, relative to its diagonal: below this it counts as singular
 LEAST = 1e-8  # smallest share of its first size that a pivot is expected to have left
 
 
@@ -183,7 +184,7 @@ def _sizes(
     all_sizes, all_shares = [], []
     for sample in samples:
         rows = np.vstack([matrix @ sample.rows[key] for key, matrix in combine.items()])
-        square = rows @ np.linalg.lstsq(sample.mass, rows.T, rcond=1e-15)[0]
+        square = _mobility(sample.mass, rows)
         sizes = np.diag(square).copy()
         all_sizes.append(sizes)
         all_shares.append(_shares(square, sizes))
@@ -192,6 +193,18 @@ def _sizes(
     sizes = np.where(np.isfinite(sizes) & (sizes > 0), sizes, 1.0)
     reference = sizes * np.clip(shares, LEAST, 1.0)
     return {key: (sizes[a:b], reference[a:b]) for key, a, b in zip(combine, ends[:-1], ends[1:], strict=True)}
+
+
+def _mobility(mass: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """G M^-1 G^T; without what has no mass, if M is singular."""
+    try:
+        factor = np.linalg.cholesky(mass)
+    except np.linalg.LinAlgError:
+        factor = None
+    if factor is None or np.any(np.diag(factor) ** 2 < PIVOT * np.diag(mass)):
+        return rows @ np.linalg.lstsq(mass, rows.T, rcond=1e-15)[0]
+    half = np.linalg.solve(factor, rows.T)
+    return half.T @ half
 
 
 def _shares(square: np.ndarray, sizes: np.ndarray) -> np.ndarray:

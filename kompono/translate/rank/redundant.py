@@ -24,6 +24,7 @@ import numpy as np
 
 from kompono.model.element import Element
 from kompono.translate.structure.aligned import aligned
+from kompono.translate.structure.independent import least_squares, null_space
 from kompono.translate.structure.spans import beyond
 
 CLOSED = 1e-11  # largest violation of a position that counts as one where the conditions hold
@@ -154,8 +155,7 @@ def _walk(
     for number in range(1, POSITIONS // 2 + 1):
         here = found[place]
         _, matrix = machine.evaluate(here.time, here.q, machine.parameters)
-        _, values, right = np.linalg.svd(matrix / machine.scale)
-        null = right[int(np.sum(values > RANK * values.max(initial=0.0))) :]
+        null = null_space(matrix / machine.scale, RANK)
         pushed = onwards * machine.scale + random.normal(size=machine.scale.size)  # whatever basis the null space has
         wanted = null.T @ (null @ pushed) / machine.scale
         if len(null):
@@ -199,6 +199,6 @@ def _close(machine: NumericModel, time: float, q: np.ndarray, parameters: np.nda
             return None
         if np.abs(g).max(initial=0.0) < CLOSED:
             return q
-        step = np.linalg.lstsq(matrix / machine.scale, -g, rcond=RANK)[0] / machine.scale
+        step = least_squares(matrix / machine.scale, -g, RANK) / machine.scale
         q = machine.move(q, step * min(1.0, 0.5 / max(np.abs(step).max(), 1e-300)))
     return None

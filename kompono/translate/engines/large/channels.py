@@ -95,7 +95,7 @@ class CellChannels(Sequence[Channel]):
 
     def __init__(self, engine: NestedEngine) -> None:
         self.engine = engine
-        self.types = [type_channels(traced) for traced in engine.traced]
+        self.types = engine.type_channels
         counts = np.array([len(kind.names) for kind in self.types])[engine.placed.types]
         self.starts = np.concatenate([[0], np.cumsum(counts)])
         self.inputs = tuple(Channel(engine.model.path(signal), signal.unit) for signal in engine.model.inputs)

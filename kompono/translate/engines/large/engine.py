@@ -13,6 +13,7 @@ import numpy as np
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.declared.opening import Opening
 from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.large.cells import LARGEST, Apart, Cell, find_blocks, find_cells
 from kompono.translate.engines.large.channels import CellChannels
@@ -20,14 +21,15 @@ from kompono.translate.engines.large.kernels import OUTPUT, CellCode, CellPlaces
 from kompono.translate.engines.large.likeness import Likeness
 from kompono.translate.engines.large.report import LargeReport
 from kompono.translate.engines.large.tables import PlacedCells, Tables
-from kompono.translate.engines.large.trace import Traced, trace_cell
+from kompono.translate.engines.large.trace import trace_cell
+from kompono.translate.engines.large.types import CellTypes
 from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.program import Routine, TableRoutine
 from kompono.translate.structure.topology import Topology
 
 LANES = 8  # cells of one type and level that are computed at once
 _WHOLE = ("placement", "rates", "normalize", "holds", "measured")  # routines that have no kernels by type
-MOST_TYPES = 100  # a model with more types of cells is no model of equal components
+MOST_SETS = 100  # a model with more cells of numbers of their own is no model of equal components
 
 Pass = Sequence[KindCode | None]  # a kernel for each type of cell
 
@@ -44,7 +46,7 @@ class NestedEngine(Engine):
         check_shape(model, topology)
         self.lanes, self.tree = lanes, topology
         cells = self._chosen(find_cells(model, topology, largest))
-        types, signals = self._find_types(Likeness(model, topology), cells)
+        types, sets, signals = self._find_types(Likeness(model, topology), cells)
         levels, blocks = (np.array([getattr(cell, name) for cell in cells]) for name in ("level", "block"))
         order = np.lexsort(np.stack([np.arange(len(cells)), types, levels, blocks]))
         self.cells = [cells[k] for k in order]
@@ -54,34 +56,40 @@ class NestedEngine(Engine):
         ordered = [link for cell in self.cells for link in cell.links]
         grounds = [link for link in topology.links if link.joint is None]
         super().__init__(model, Topology(topology.world, (*grounds, *ordered), ()), kernels, shared=True)
-        self.placed = self._place(types[order], [signals[k] for k in order])
+        self.placed = self._place(types[order], sets[order], [signals[k] for k in order])
 
     def _chosen(self, cells: list[Cell]) -> list[Cell]:
         """The cells to compute, with blocks, of all that were found."""
         find_blocks(cells)
         return cells
 
-    def _find_types(self, likeness: Likeness, cells: Sequence[Cell]) -> tuple[np.ndarray, list[tuple[int, ...]]]:
+    def _find_types(
+        self, likeness: Likeness, cells: Sequence[Cell]
+    ) -> tuple[np.ndarray, np.ndarray, list[tuple[int, ...]]]:
+        """By cell: its type, its numbers, the inputs and parameters it reads."""
         model = likeness.model
-        numbers: dict[Any, int] = {}
-        types = np.zeros(len(cells), dtype=np.int64)
-        self.examples: list[Cell] = []
-        self.example_signals: list[tuple[Element, ...]] = []
         offsets: dict[Element, int] = {s: k for kind in (model.inputs, model.parameters) for k, s in enumerate(kind)}
-        signals: list[tuple[int, ...]] = []
+        known: dict[Any, int] = {}
+        alone: list[tuple[Cell, tuple[Element, ...]]] = []  # one cell of each set of numbers
+        sets, signals = np.zeros(len(cells), dtype=np.int64), list[tuple[int, ...]]()
         for k, cell in enumerate(cells):
             key, used = likeness.key(cell)
-            number = numbers.setdefault(key, len(numbers))
-            if number == len(self.examples):
-                if number == MOST_TYPES:
+            sets[k] = known.setdefault(key, len(known))
+            if sets[k] == len(alone):
+                if len(alone) == MOST_SETS:
                     raise Apart
-                self.examples.append(cell)
-                self.example_signals.append(used)
-            types[k] = number
+                alone.append((cell, used))
             signals.append(tuple(offsets[signal] for signal in used))
-        return types, signals
+        opening, found = Opening(model, (), {}), CellTypes()
+        made = [found.add(trace_cell(model, self.tree, cell, used, opening), used) for cell, used in alone]
+        self.set_numbers = [numbers for _, numbers in made]
+        kinds = [kind for kind, _ in made]
+        firsts = [alone[kinds.index(kind)] for kind in range(len(found.found))]
+        self.examples, self.example_signals = [cell for cell, _ in firsts], [used for _, used in firsts]
+        self.traced, self.type_channels = [t.traced for t in found.found], [t.channels for t in found.found]
+        return np.array(kinds)[sets], sets, signals
 
-    def _place(self, types: np.ndarray, signals: list[tuple[int, ...]]) -> PlacedCells:
+    def _place(self, types: np.ndarray, sets: np.ndarray, signals: list[tuple[int, ...]]) -> PlacedCells:
         sizes = np.array(
             [
                 [sum(len(link.joint.coordinates) for link in c.links), sum(link.joint.freedoms for link in c.links)]  # type: ignore[union-attr]
@@ -89,13 +97,8 @@ class NestedEngine(Engine):
             ]
         )[types]
         before = np.cumsum(sizes, axis=0) - sizes
-        return PlacedCells(self.cells, types, signals, before[:, 0], before[:, 1] + self.nq)
-
-    @cached_property
-    def traced(self) -> list[Traced]:
-        """Each type of cell, at symbolic borders."""
-        pairs = zip(self.examples, self.example_signals, strict=True)
-        return [trace_cell(self.model, self.tree, cell, signals) for cell, signals in pairs]
+        state = before[:, 0], before[:, 1] + self.nq
+        return PlacedCells(self.cells, types, signals, *state, sets, self.set_numbers)
 
     @cached_property
     def placed_in_world(self) -> bool:
@@ -188,7 +191,7 @@ class NestedEngine(Engine):
         )
         return TableRoutine(
             name, self._inputs(), tuple(outputs), (), (), tables.workspace, tuple(tables.loops), tuple(tables.tables),
-            sweeps, tasks, phases, tuple(tables.exchanges),
+            sweeps, tasks, phases, tuple(tables.exchanges), tables.numbers,
         )  # fmt: skip
 
     def _inputs(self) -> tuple[tuple[str, int], ...]:

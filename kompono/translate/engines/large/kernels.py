@@ -23,7 +23,7 @@ from kompono.translate.engines.large.trace import ANSWER, MOTION, UNPOSED, Trace
 from kompono.translate.kernels import add_kernel
 from kompono.translate.program import ARRAYS, Place
 
-TIME, STATE, INPUTS, PARAMETERS, OUTPUT, WORK = range(len(ARRAYS))
+TIME, STATE, INPUTS, PARAMETERS, OUTPUT, WORK, NUMBERS = range(len(ARRAYS))
 OWN, Q, V, PARENT, ANSWERS, CHILDREN = range(6)  # columns of a table: offsets of own workspace, coordinates, ...
 
 
@@ -49,6 +49,7 @@ class CellCode:
     resolve: KindCode | None
     carriers: tuple[int, ...]
     size: int
+    numbers: int
 
 
 class CellPlaces:
@@ -64,6 +65,8 @@ class CellPlaces:
         for k, (symbol, signal) in enumerate(zip(traced.signals, signals, strict=True)):
             array = INPUTS if isinstance(signal, Input) else PARAMETERS
             self._put(symbol, array, CHILDREN + len(traced.children) + k)
+        self.columns = CHILDREN + len(traced.children) + len(signals) + 1  # of a row; the last for numbers
+        self._put(traced.numbers, NUMBERS, self.columns - 1)
 
     def _put(self, symbols: ca.SX, array: int, column: int, start: int = 0) -> None:
         for k in range(symbols.numel()):
@@ -110,6 +113,7 @@ def make_code(
         places.code(kernels, late),
         tuple(ports[body] for body in traced.carriers),
         size + len(costly) + len(kept),
+        traced.numbers.numel(),
     )
 
 

@@ -14,7 +14,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.translate.engines.large.channels import CellChannels
-from kompono.translate.engines.large.kernels import CHILDREN, INPUTS, OUTPUT, WORK, CellPlaces, KindCode
+from kompono.translate.engines.large.kernels import INPUTS, OUTPUT, WORK, CellPlaces, KindCode
 from kompono.translate.engines.large.tables import Tables
 from kompono.translate.kernels import add_kernel
 from kompono.translate.program import TableRoutine
@@ -91,8 +91,7 @@ class LargeReport:
 
     def _places(self, kind: int) -> tuple[CellPlaces, int]:
         places = CellPlaces(self.engine.traced[kind], self.engine.example_signals[kind])
-        example = self.engine.examples[kind]
-        return places, CHILDREN + len(example.children) + len(self.engine.example_signals[kind])
+        return places, places.columns
 
     def _rows(self, cells: Sequence[int], *more: Sequence[int]) -> np.ndarray:
         return np.column_stack([self.tables.rows(cells), *more])

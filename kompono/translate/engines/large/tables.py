@@ -10,6 +10,7 @@ what they carry, are put by messages.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -31,6 +32,8 @@ class PlacedCells:
     signals: Sequence[tuple[int, ...]]  # by cell: places of the inputs and parameters it reads
     q: np.ndarray  # (cells) offset of its coordinates in the state
     v: np.ndarray
+    sets: np.ndarray  # (cells) which numbers it has
+    numbers: Sequence[np.ndarray]  # by set; those of a type have the same meaning
 
 
 @dataclass(slots=True)
@@ -73,6 +76,8 @@ class Tables:
         self._place_answers(common=most_teams > 0)
         self.answers: dict[Cell, int] = {}  # where answers of cells that are elsewhere are put
         self.motions: dict[Carrier, int] = {}  # where the motion of bodies that are elsewhere is put
+        self.told = np.zeros(len(placed.types), dtype=np.int64)  # place where it is written where its numbers begin
+        self.numbers = self._place_numbers()
         self.variants: dict[tuple, _Rows] = {}
         self.place: list[tuple[_Rows, int]] = []  # variant and row of each item
         self._fill()
@@ -105,6 +110,38 @@ class Tables:
                     self.left[first : first + count] = place + np.arange(count)
                     place += width * ANSWER
 
+    def _place_numbers(self) -> np.ndarray:
+        """Numbers lane by lane, once for all packs (or single cells) that have the same, behind a list of where those
+        of each begin, one entry for each lane. Where they lie is no part of the code, and there is room for some more:
+        so it is the same for a model in which some cells have other numbers.
+        """
+        sets, numbers = self.placed.sets.tolist(), self.placed.numbers
+        starts: dict[tuple[int, ...], int] = {}
+        blocks, begins = list[np.ndarray](), list[int]()
+        used = sum(width for _, _, width in self.items)
+        for first, count, width in self.items:
+            self.told[first : first + count] = len(begins) + np.arange(count)
+            members = tuple([sets[first + min(lane, count - 1)] for lane in range(width)])
+            if members not in starts:
+                starts[members] = used
+                blocks.append(np.array([numbers[k] for k in members]).T.ravel())
+                used += len(blocks[-1])
+            begins += range(starts[members], starts[members] + width)
+        left = np.zeros(self._room(used - len(begins)) - used + len(begins))
+        return np.concatenate([np.array(begins, dtype=np.int64).view(float), *blocks, left])
+
+    def _room(self, used: int) -> int:
+        """Room for numbers, of which so many are used: for so many different packs of each type and width as there are,
+        or 16, or 256, ...
+        """
+        kinds = Counter((int(self.placed.types[first]), width) for first, _, width in self.items)
+        sizes = {(kind, width): width * self.codes[kind].numbers for kind, width in kinds}
+        most, room = 1, -1
+        while room < used:
+            most *= 16
+            room = sum(sizes[key] * min(count, most) for key, count in kinds.items())
+        return room
+
     def _fill(self) -> None:
         cells, placed = self.placed.cells, self.placed
         own, stride, types = self.own.tolist(), self.stride.tolist(), placed.types.tolist()
@@ -130,6 +167,7 @@ class Tables:
                 put_places(columns, row, [self.answer(cells[c].children[j][1]) for c in members])
             for j in range(len(placed.signals[first])):
                 put_places(columns, row, [(placed.signals[c][j], 1) for c in members])
+            put_places(columns, row, [(int(self.told[first]), width)], "lanes" if width > 1 else "one")
             key = (kind, width, tuple(columns))
             if key not in self.variants:
                 self.variants[key] = _Rows(kind, width, key[2], len(self.variants), [])

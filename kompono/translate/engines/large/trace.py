@@ -10,7 +10,7 @@ half of the work (decision 60).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import casadi as ca
@@ -19,6 +19,7 @@ from kompono.model.body import Body, Carrier, Ground
 from kompono.model.element import Element
 from kompono.model.signal import time
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.declared.opening import Opening
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import base_step, pack_answer, sweep, unpack_answer
 from kompono.translate.elimination.inertia_form import Condensation
@@ -26,9 +27,11 @@ from kompono.translate.elimination.plan import EliminationPlan, EliminationStep
 from kompono.translate.elimination.rigid import RigidGroups
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.engines.large.cells import Cell
+from kompono.translate.engines.large.numbers import open_numbers_of
 from kompono.translate.motion.kinematics import GivenMotion, Kinematics, WorkingFrames
 from kompono.translate.motion.loads import Loads
 from kompono.translate.motion.signals import bind_signals
+from kompono.translate.opened import with_numbers
 from kompono.translate.structure.topology import Link, Topology
 from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import InlineTracer
@@ -64,6 +67,7 @@ class Traced:
     loads: Loads
     solution: Solution
     hanging: Hanging
+    numbers: ca.SX = field(default_factory=lambda: ca.SX(0, 1))  # symbols for what is data of an instance
 
 
 class _CellCondensation(Condensation):
@@ -91,17 +95,21 @@ class _CellCondensation(Condensation):
         return right
 
 
-def trace_cell(model: Elaborated, topology: Topology, cell: Cell, signals: tuple[Element, ...]) -> Traced:
-    """All quantities of a cell at symbolic borders."""
+def trace_cell(
+    model: Elaborated, topology: Topology, cell: Cell, signals: tuple[Element, ...], opening: Opening
+) -> Traced:
+    """All quantities of a cell at symbolic borders, with symbols for its numbers."""
     base = topology.link(cell.parent) if isinstance(cell.parent, Body) else None
     small = _small_topology(topology, cell, base)
     part = _small_model(model, cell, small)
+    part = with_numbers(part, open_numbers_of(part, small, opening))
     motion = ca.SX.sym("parent", MOTION)
     answers = tuple(ca.SX.sym("child", ANSWER) for _ in cell.children)
     used: tuple[Any, ...] = tuple(ca.SX(signal) for signal in signals)  # type: ignore[arg-type]
     q, v = (ca.vertcat(ca.SX(0, 1), *[getattr(j, kind) for j in small.tree_joints]) for kind in ("q", "v"))
     names = [("time", time), ("state", ca.vertcat(q, v)), ("signals", ca.vertcat(ca.SX(0, 1), *used))]
     tracer = InlineTracer([*names, ("border", ca.vertcat(motion, *answers))], {})
+    tracer.numbers = part.numbers
     joints = small.tree_joints
     given = _told(base, motion) if base is not None else None
     kinematics = Kinematics(tracer, part, small, {j: j.q for j in joints}, {j: j.v for j in joints}, given=given)
@@ -166,6 +174,7 @@ def _small_model(model: Elaborated, cell: Cell, topology: Topology) -> Elaborate
         outputs=(),
         sensors=tuple(cell.sensors),
         cells=tuple(cell.cells),
+        worked_out={},
     )  # type: ignore[arg-type]
 
 
