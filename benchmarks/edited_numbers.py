@@ -1,5 +1,6 @@
 """What an edited number costs: which numbers of contact, friction, stops, gravity, signals and networks are put in
-after tracing, and which trace or compile anything anew; on the discrete engine those of links, points and masses, too.
+after tracing, and which trace or compile anything anew; on the discrete engine, and with soft contact in a closed part,
+those of links, points and masses, too.
 
 python benchmarks/edited_numbers.py                 all
 python benchmarks/edited_numbers.py rubbing         some
@@ -216,14 +217,28 @@ class Landing(Subsystem):
         self.spring = SpringDamper(self.arm.at(0, 0, 0.1), self.ball, k=k, c=0.3, rest=0.3)
 
 
+class Housed(Subsystem):
+    """The same in a closed part, with its numbers, beside one that is open."""
+
+    numbers_of = Landing
+
+    def __init__(self, **numbers: float) -> None:
+        self.inner, self.other = Landing(**numbers), Landing()
+        self.inner.closed = True
+
+
 MACHINES: dict[str, type[Subsystem]] = {"rubbing": Rubbing, "controlled": Controlled, "wired": Wired}
 LINKED: dict[str, type[Subsystem]] = {"window": Window, "landing": Landing, "servo": Controlled}
 OF_LINKED: dict[str, Any] = {"engine": "discrete", "contact": "soft"}
+PARTED: dict[str, type[Subsystem]] = {"housed": Housed}
+ALL = MACHINES | LINKED | PARTED
 
 
 def numbers_of(machine: type[Subsystem]) -> dict[str, float]:
     """The numbers of a machine by name, as they are unless given."""
-    return {name: one.default for name, one in inspect.signature(machine).parameters.items()}
+    return {
+        name: one.default for name, one in inspect.signature(getattr(machine, "numbers_of", machine)).parameters.items()
+    }
 
 
 def edited(machine: type[Subsystem], name: str) -> Subsystem:
@@ -233,7 +248,9 @@ def edited(machine: type[Subsystem], name: str) -> Subsystem:
 
 def options_of(name: str) -> dict[str, Any]:
     """How a machine is run."""
-    return OF_LINKED | {"until": 1e-4, "step": 1e-5} if name in LINKED else {"until": 2e-3, "step": 1e-3}
+    if name in LINKED:
+        return OF_LINKED | {"until": 1e-4, "step": 1e-5}
+    return {"until": 2e-3, "step": 1e-3} | ({"contact": "soft"} if name in PARTED else {})
 
 
 @contextmanager
@@ -274,7 +291,7 @@ def cost(model: Subsystem, folder: str, options: dict[str, Any]) -> Cost:
 
 def survey(name: str) -> None:
     """Print a line for each number of a machine."""
-    machine, options = (MACHINES | LINKED)[name], options_of(name)
+    machine, options = ALL[name], options_of(name)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["KOMPONO_CACHE"] = folder
         for edit, told in [("", "new"), ("", "the same"), *((one, one) for one in numbers_of(machine))]:
@@ -288,7 +305,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as away:
         os.environ["KOMPONO_CACHE"] = away
-        for name, kind in (MACHINES | LINKED).items():  # imports are not counted
+        for name, kind in ALL.items():  # imports are not counted
             simulate(kind(), **options_of(name))
-    for chosen in sys.argv[1:] or MACHINES | LINKED:
+    for chosen in sys.argv[1:] or ALL:
         survey(chosen)
