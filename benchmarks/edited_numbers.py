@@ -1,6 +1,6 @@
-"""What an edited number costs: which numbers of contact, friction, stops, gravity, signals and networks are put in
-after tracing, and which trace or compile anything anew; on the discrete engine, and with soft contact in a closed part,
-those of links, points and masses, too.
+"""What an edited number costs: which numbers of contact, friction, stops, gravity, signals, samples and networks are
+put in after tracing, and which trace or compile anything anew; on the discrete engine, and with soft contact in a
+closed part, those of links, points and masses, too.
 
 python benchmarks/edited_numbers.py                 all
 python benchmarks/edited_numbers.py rubbing         some
@@ -36,6 +36,7 @@ from kompono.library import (
     DCMotor,
     Distance,
     DryFriction,
+    Encoder,
     EndStops,
     Gravity,
     HeatCapacity,
@@ -173,6 +174,25 @@ class Wired(Subsystem):
         self.connect(self.case.n, self.room.pin)
 
 
+class Clocked(Subsystem):
+    """An arm on a sampled controller: periods, an offset, what is worked out of a period."""
+
+    def __init__(
+        self, mass: float = 1.3, fast: float = 7e-5, slow: float = 2.3e-4, late: float = 3.1e-5, logged: float = 1.7e-4,
+        kp: float = 31.0, kd: float = 1.7, rate: float = 57.0, fade: float = 0.83, level: float = 0.31,
+    ) -> None:  # fmt: skip
+        self.ground, self.gravity = Ground(), Gravity()
+        self.arm = Body(solids.rod(mass=mass, length=0.9, radius=0.02, axis="x"))
+        self.hinge = Revolute(self.ground, self.arm.at(-0.45, 0, 0), axis="y", angle=0.3)
+        self.encoder = Encoder(self.hinge, counts=4096, every=fast)
+        self.ramp = RateLimiter(0.7 - self.encoder.angle, rate=rate, every=slow)
+        self.motor = JointEffort(self.hinge, kp * self.ramp.output - kd * self.encoder.rate)
+        self.log = Mode(0.0, every=logged, offset=late)
+        self.log.next = fade * self.log + self.encoder.angle
+        self.latch = Mode(0.0)
+        self.passed = Event(self.hinge.angle - level, {self.latch: self.log})
+
+
 class Window(Subsystem):
     """A four-bar of which no two sides are equal, on springs, with a weight on a rod."""
 
@@ -227,7 +247,12 @@ class Housed(Subsystem):
         self.inner.closed = True
 
 
-MACHINES: dict[str, type[Subsystem]] = {"rubbing": Rubbing, "controlled": Controlled, "wired": Wired}
+MACHINES: dict[str, type[Subsystem]] = {
+    "rubbing": Rubbing,
+    "controlled": Controlled,
+    "wired": Wired,
+    "clocked": Clocked,
+}
 LINKED: dict[str, type[Subsystem]] = {"window": Window, "landing": Landing, "servo": Controlled}
 OF_LINKED: dict[str, Any] = {"engine": "discrete", "contact": "soft"}
 PARTED: dict[str, type[Subsystem]] = {"housed": Housed}
