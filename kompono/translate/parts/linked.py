@@ -113,7 +113,7 @@ class LinkedMoment(Moment):
         """Those of own joints, constraints and couplings."""
         compartment = self.compartment
         assert compartment.held is not None
-        return make_links(compartment.closing, compartment.twin.laws, compartment.held)
+        return make_links(compartment.model, compartment.closing, compartment.twin.laws, compartment.held)
 
     def loads(self) -> CompartmentLoads:
         """With the forces of own links."""
