@@ -230,7 +230,7 @@ def _divided(
     away: Sequence[Subsystem], declared: Elaborated,
 ) -> tuple[Parted, OpenNumbers | None]:  # fmt: skip
     """The same with numbers that are put in after tracing, where that can be; and these."""
-    if has_files(model) or entry.links or on_ranks(request):
+    if has_files(model) or on_ranks(request):
         return _parted(model, parts, entry, request, close, away), None
     numbers = open_numbers(model, declared)
     parted = _parted(with_numbers(model, numbers), parts, entry, request, close, away)

@@ -35,7 +35,7 @@ SHARES = {name: 1.001 + 0.0007 * k for k, name in enumerate(NUMBERS)}
 SHELVES: dict[str, Shelf] = {}
 
 
-ROUTINES = ("derivative", "outputs", "guards", "gap")
+ROUTINES = ("derivative", "outputs", "guards", "gap", "kick", "drift")
 
 
 def some(translation: Translation) -> dict[str, Any]:
@@ -76,8 +76,13 @@ def kept(engine: str, contact: str = "events") -> Shelf:
     return Shelf(SHELVES[key])
 
 
-@pytest.mark.parametrize("contact", ["events", "soft"])
-@pytest.mark.parametrize("engine", ["relative", pytest.param("absolute", marks=long)])
+@pytest.mark.parametrize(
+    ("engine", "contact"),
+    [
+        ("relative", "events"), ("relative", "soft"), ("discrete", "soft"),
+        *(pytest.param("absolute", contact, marks=long) for contact in ("events", "soft")),
+    ],
+)  # fmt: skip
 def test_other_numbers_inside_and_outside_trace_nothing(engine: str, contact: str, asked: set[str]) -> None:
     shelf = kept(engine, contact)
     asked.clear()
@@ -146,20 +151,23 @@ def test_parts_that_differ_in_numbers_share_their_code() -> None:
 
 
 Model = Callable[[], Subsystem]
-EDITS: list[tuple[Model, list[Model]]] = [
-    (Pair, [lambda: Pair(mass=0.371, k=37.1), lambda: Pair(arm=0.191, other=1.001)]),
-    (survey.Housed, [lambda: survey.Housed(mu=0.31, mass=0.71, radius=0.112, stiffness=1.2e5, slide=0.014)]),
+HOUSED: list[Model] = [lambda: survey.Housed(mu=0.31, mass=0.71, radius=0.112, stiffness=1.2e5, slide=0.014)]
+EDITS: list[tuple[Model, str, list[Model]]] = [
+    (Pair, "relative", [lambda: Pair(mass=0.371, k=37.1), lambda: Pair(arm=0.191, other=1.001)]),
+    (survey.Housed, "relative", HOUSED),
+    (survey.Housed, "discrete", HOUSED),
 ]
 
 
-@pytest.mark.parametrize(("machine", "edits"), EDITS)
+@pytest.mark.parametrize(("machine", "engine", "edits"), EDITS)
 def test_another_number_compiles_nothing_and_gives_the_bits_of_a_new_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: Model, edits: list[Model]
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: Model, engine: str, edits: list[Model]
 ) -> None:
     monkeypatch.setenv("KOMPONO_CACHE", str(tmp_path))
 
     def end(model: Subsystem, *, cache: bool = True) -> list[float]:
-        found = simulate(model, until=0.02, step=1e-3, contact="soft", cache=cache)
+        step = 1e-5 if engine == "discrete" else 1e-3
+        found = simulate(model, until=20 * step, step=step, engine=engine, contact="soft", cache=cache)
         return list(found.end.values.values())
 
     first = end(machine())
