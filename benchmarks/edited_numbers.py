@@ -1,5 +1,6 @@
-"""What an edited number costs: which numbers of contact, friction, stops, gravity, signals and networks are put in
-after tracing, and which trace or compile anything anew; on the discrete engine those of links, points and masses, too.
+"""What an edited number costs: which numbers of contact, friction, stops, gravity, signals, samples and networks are
+put in after tracing, and which trace or compile anything anew; on the discrete engine, and with soft contact in a
+closed part, those of links, points and masses, too.
 
 python benchmarks/edited_numbers.py                 all
 python benchmarks/edited_numbers.py rubbing         some
@@ -35,6 +36,7 @@ from kompono.library import (
     DCMotor,
     Distance,
     DryFriction,
+    Encoder,
     EndStops,
     Gravity,
     HeatCapacity,
@@ -172,6 +174,25 @@ class Wired(Subsystem):
         self.connect(self.case.n, self.room.pin)
 
 
+class Clocked(Subsystem):
+    """An arm on a sampled controller: periods, an offset, what is worked out of a period."""
+
+    def __init__(
+        self, mass: float = 1.3, fast: float = 7e-5, slow: float = 2.3e-4, late: float = 3.1e-5, logged: float = 1.7e-4,
+        kp: float = 31.0, kd: float = 1.7, rate: float = 57.0, fade: float = 0.83, level: float = 0.31,
+    ) -> None:  # fmt: skip
+        self.ground, self.gravity = Ground(), Gravity()
+        self.arm = Body(solids.rod(mass=mass, length=0.9, radius=0.02, axis="x"))
+        self.hinge = Revolute(self.ground, self.arm.at(-0.45, 0, 0), axis="y", angle=0.3)
+        self.encoder = Encoder(self.hinge, counts=4096, every=fast)
+        self.ramp = RateLimiter(0.7 - self.encoder.angle, rate=rate, every=slow)
+        self.motor = JointEffort(self.hinge, kp * self.ramp.output - kd * self.encoder.rate)
+        self.log = Mode(0.0, every=logged, offset=late)
+        self.log.next = fade * self.log + self.encoder.angle
+        self.latch = Mode(0.0)
+        self.passed = Event(self.hinge.angle - level, {self.latch: self.log})
+
+
 class Window(Subsystem):
     """A four-bar of which no two sides are equal, on springs, with a weight on a rod."""
 
@@ -216,14 +237,33 @@ class Landing(Subsystem):
         self.spring = SpringDamper(self.arm.at(0, 0, 0.1), self.ball, k=k, c=0.3, rest=0.3)
 
 
-MACHINES: dict[str, type[Subsystem]] = {"rubbing": Rubbing, "controlled": Controlled, "wired": Wired}
+class Housed(Subsystem):
+    """The same in a closed part, with its numbers, beside one that is open."""
+
+    numbers_of = Landing
+
+    def __init__(self, **numbers: float) -> None:
+        self.inner, self.other = Landing(**numbers), Landing()
+        self.inner.closed = True
+
+
+MACHINES: dict[str, type[Subsystem]] = {
+    "rubbing": Rubbing,
+    "controlled": Controlled,
+    "wired": Wired,
+    "clocked": Clocked,
+}
 LINKED: dict[str, type[Subsystem]] = {"window": Window, "landing": Landing, "servo": Controlled}
 OF_LINKED: dict[str, Any] = {"engine": "discrete", "contact": "soft"}
+PARTED: dict[str, type[Subsystem]] = {"housed": Housed}
+ALL = MACHINES | LINKED | PARTED
 
 
 def numbers_of(machine: type[Subsystem]) -> dict[str, float]:
     """The numbers of a machine by name, as they are unless given."""
-    return {name: one.default for name, one in inspect.signature(machine).parameters.items()}
+    return {
+        name: one.default for name, one in inspect.signature(getattr(machine, "numbers_of", machine)).parameters.items()
+    }
 
 
 def edited(machine: type[Subsystem], name: str) -> Subsystem:
@@ -233,7 +273,9 @@ def edited(machine: type[Subsystem], name: str) -> Subsystem:
 
 def options_of(name: str) -> dict[str, Any]:
     """How a machine is run."""
-    return OF_LINKED | {"until": 1e-4, "step": 1e-5} if name in LINKED else {"until": 2e-3, "step": 1e-3}
+    if name in LINKED:
+        return OF_LINKED | {"until": 1e-4, "step": 1e-5}
+    return {"until": 2e-3, "step": 1e-3} | ({"contact": "soft"} if name in PARTED else {})
 
 
 @contextmanager
@@ -274,7 +316,7 @@ def cost(model: Subsystem, folder: str, options: dict[str, Any]) -> Cost:
 
 def survey(name: str) -> None:
     """Print a line for each number of a machine."""
-    machine, options = (MACHINES | LINKED)[name], options_of(name)
+    machine, options = ALL[name], options_of(name)
     with tempfile.TemporaryDirectory() as folder:
         os.environ["KOMPONO_CACHE"] = folder
         for edit, told in [("", "new"), ("", "the same"), *((one, one) for one in numbers_of(machine))]:
@@ -288,7 +330,7 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as away:
         os.environ["KOMPONO_CACHE"] = away
-        for name, kind in (MACHINES | LINKED).items():  # imports are not counted
+        for name, kind in ALL.items():  # imports are not counted
             simulate(kind(), **options_of(name))
-    for chosen in sys.argv[1:] or MACHINES | LINKED:
+    for chosen in sys.argv[1:] or ALL:
         survey(chosen)

@@ -218,6 +218,7 @@ def _layout(program: Program, lanes: Lanes, implicit: bool) -> dict[str, tuple[i
         "distance": 1,
         "inputs": len(program.inputs),
         "counted": len(program.rates),
+        "sampling": 3 * len(program.rates),
         "reads": sum(one.reads for one in program.controllers),
     }
     places, offset = {}, 0

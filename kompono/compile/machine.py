@@ -30,7 +30,7 @@ from kompono.translate.program import Program, Routine
 
 MOST_PROJECTIONS = 12  # a state that still changes by `LOST` after so many is not near the constraints
 _SUMS = 8  # that are made side by side where one would make each element wait for the last
-_COMMON = ("time", "distance", "inputs", "counted", "reads")  # vectors that are the same on all lanes
+_COMMON = ("time", "distance", "inputs", "counted", "sampling", "reads")  # vectors that are the same on all lanes
 
 
 class Machine:
@@ -58,6 +58,7 @@ class Machine:
         self.together = ByItself(self) if program.spread is None else InStep(self)
         self.flush = flush  # what is for another processor does not
         self._restore = flush_tiny(self.code) if flush else lambda: None
+        self.sampling = [self.vector("sampling")[k] for k in range(3 * len(program.rates))]  # read once
         self.strays = self.code.variable(lanes.truth, False)  # whether the stages of this step are projected
         self.elsewhere = [f"@{symbol_of(stem, lanes)}" for stem in program.away]  # where parts run that are not here
         self.away = Away(self) if program.opaque else None

@@ -17,13 +17,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from kompono.compile import sampling
 from kompono.compile.block import Block, ChunkEnd, guard_count, layout
 from kompono.compile.crowd import CALM, Crowd
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import acts, inputs_at, zeros_on_a_line
 from kompono.compile.paced import WISH, Leaning, come_closer, comes_closer
-from kompono.compile.sampling import counted_until
 from kompono.compile.settle_block import SettleMemory
 from kompono.compile.slow_slip import PLANAR
 from kompono.compile.tiers import Takeover
@@ -74,7 +74,8 @@ class Run(ABC):
         self._block.records, self._block.capacity = self._buffer.ctypes.data, len(self._buffer)
         self._guards = guard_count(program)
         self._set_log(np.zeros((EVENTS + self._guards if self._guards else 0, 2)))
-        self._vector("counted")[:] = counted_until(program.rates, time)
+        self._vector("counted")[:] = sampling.counted_until(program.rates, time)
+        self._vector("sampling")[:] = sampling.told(program.rates)
         self._stop = np.zeros(1, dtype=np.int32)
         self._block.stop = self._stop.ctypes.data
         self.set_inputs(np.zeros(len(program.inputs)) if inputs is None else inputs)
@@ -363,7 +364,7 @@ class Run(ABC):
         """Nothing that happened before has a meaning for what comes."""
         block = self._block
         block.history = block.checked = block.inside = block.event_count = block.rated = 0
-        self._vector("counted")[:] = counted_until(self._program.rates, block.time)
+        self._vector("counted")[:] = sampling.counted_until(self._program.rates, block.time)
         if self._guards:
             self._vector("armed")[:] = self._vector("pending")[:] = 0.0
         if self._program.laws:

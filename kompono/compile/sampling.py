@@ -3,7 +3,8 @@
 Instant n of a rate is offset + n * period, computed afresh from the integer, so that rounding does not add up and
 nothing is searched for: a step that would pass an instant ends on it. `counted` holds n of the next instant of each
 rate. What lies closer to a time than a billionth of the period is taken as that time, so that steps, records and
-instants that are meant to be the same are.
+instants that are meant to be the same are. Periods and offsets are data of a run (`sampling`), so another one compiles
+nothing.
 
 All rates that are due at an instant are one routine, `tick_k`: whatever is sampled there follows from the state before.
 Samples come first at their instant: records show the values behind them, and guards are looked at again. Modes of laws
@@ -30,11 +31,21 @@ def counted_until(rates: Sequence[tuple[float, float]], time: float) -> list[int
     return [max(0, math.ceil((time - offset) / every - CLOSE)) for every, offset in rates]
 
 
+def told(rates: Sequence[tuple[float, float]]) -> list[float]:
+    """Period, offset and what is close [s] of each rate, as a run has them."""
+    return [number for every, offset in rates for number in (every, offset, CLOSE * every)]
+
+
 def _instant(machine: Machine, number: int) -> Value:
     """The next instant of a rate, rounded twice."""
-    code, (every, offset) = machine.code, machine.program.rates[number]
-    product = code.let(REAL, f"fmul double {machine.vector('counted')[number].name}, {code.value(every, REAL)}")
-    return code.let(REAL, f"fadd double {product.name}, {code.value(offset, REAL)}")
+    code, (every, offset, _) = machine.code, machine.sampling[3 * number : 3 * number + 3]
+    product = code.let(REAL, f"fmul double {machine.vector('counted')[number].name}, {every.name}")
+    return code.let(REAL, f"fadd double {product.name}, {offset.name}")
+
+
+def _close(machine: Machine, number: int) -> Value:
+    """What is close to an instant of a rate [s]."""
+    return machine.sampling[3 * number + 2]
 
 
 def tick(machine: Machine, time: Value) -> None:
@@ -44,8 +55,8 @@ def tick(machine: Machine, time: Value) -> None:
 
     code, block, program = machine.code, machine.block, machine.program
     counted, due = machine.vector("counted"), code.variable(INT, 0)
-    for number, (every, _) in enumerate(program.rates):
-        now = _instant(machine, number) <= time + CLOSE * every
+    for number in range(len(program.rates)):
+        now = _instant(machine, number) <= time + _close(machine, number)
         due.set(code.select(now, due.get() + (1 << number), due.get()))
         counted[number] = code.select(now, counted[number] + 1.0, counted[number])
     with code.when(due.get() > 0):
@@ -70,9 +81,9 @@ def tick(machine: Machine, time: Value) -> None:
 def stop_at(machine: Machine, end: Value) -> Value:
     """The next instant of any rate if that is before the `end` of a step, else `end`."""
     code, goal = machine.code, machine.code.variable(REAL, end)
-    for number, (every, _) in enumerate(machine.program.rates):
+    for number in range(len(machine.program.rates)):
         instant = _instant(machine, number)
-        goal.set(code.select(instant < goal.get() - CLOSE * every, instant, goal.get()))
+        goal.set(code.select(instant < goal.get() - _close(machine, number), instant, goal.get()))
     return goal.get()
 
 

@@ -44,7 +44,7 @@ def recall(run: Any, fields: Mapping[str, float], vectors: np.ndarray, events: n
 
 
 def _vectors(run: Run) -> list[str]:
-    return [name for name in run._places if name not in PASSING]
+    return [name for name in run._places if name not in (*PASSING, "sampling")]
 
 
 # -- of a run whose state several processes have parts of: what all have alike is kept once

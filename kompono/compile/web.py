@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from kompono.compile import assembler, cache, objects, schedule, targets
+from kompono.compile import assembler, cache, objects, sampling, schedule, targets
 from kompono.compile.block import LASTING, Block, guard_count, layout, loop_routines
 from kompono.compile.called import called
 from kompono.compile.called import seen as read
@@ -21,7 +21,6 @@ from kompono.compile.lanes import ONE
 from kompono.compile.loops import LOOPS
 from kompono.compile.machine import Machine
 from kompono.compile.run import EVENTS
-from kompono.compile.sampling import counted_until
 from kompono.compile.walls.module import data_end, imported, module
 from kompono.errors import CompileError, RunError
 from kompono.translate.program import Program, Routine, TableRoutine
@@ -111,5 +110,5 @@ def places(program: Program, outputs: Routine, first: int) -> dict[str, Any]:
         "work": max(outputs.workspace, 1), "results": outputs.outputs[0][1],
         "state": program.state_size, "inputs": len(program.inputs), "parameters": len(program.parameters),
         "guards": guard_count(program), "log": EVENTS + guard_count(program), "events": list(program.events),
-        "counted": counted_until(program.rates, 0.0),
+        "counted": sampling.counted_until(program.rates, 0.0), "sampling": sampling.told(program.rates),
     }  # fmt: skip

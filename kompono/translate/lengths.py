@@ -21,7 +21,6 @@ import casadi as ca
 import numpy as np
 
 from kompono.model.body import Carrier, Frame, Ground
-from kompono.model.constraint import Constraint
 from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.spatial.pose import Pose
@@ -70,16 +69,13 @@ def _frames(values: Mapping[Any, Any]) -> Iterator[tuple[str, Frame]]:
                 yield f"{name} {number}", one
 
 
-def named_lengths(model: Elaborated, *, joints: bool) -> dict[Element, tuple[str, ...]]:
-    """Attributes of constraints of ours, and of `joints`, that are lengths, or an angle, and enter nothing but their
-    laws; without joints, nothing but conditions.
-    """
+def named_lengths(model: Elaborated) -> dict[Element, tuple[str, ...]]:
+    """Attributes of joints and constraints of ours that are lengths, or an angle, and enter nothing but their laws."""
     found: dict[Element, tuple[str, ...]] = {}
-    for one in (*model.joints, *model.constraints) if joints else model.constraints:
+    for one in (*model.joints, *model.constraints):
         known = _SIZES if isinstance(one, Joint) else _LENGTHS
         names = tuple(name for name in known if type(vars(one).get(name)) is float)
-        enters = joints or (isinstance(one, Constraint) and type(one).holds is Constraint.holds)
-        if names and enters and is_ours(type(one)):
+        if names and is_ours(type(one)):
             found[one] = names
     return found
 

@@ -12,7 +12,6 @@ from kompono.sealed.element import Sealed
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.open_networks import decide_networks
 from kompono.translate.declared.opening import opened_elements
-from kompono.translate.engines.registry import EngineEntry
 from kompono.translate.lengths import named_frames, named_lengths
 from kompono.translate.numbers import OpenNumbers
 from kompono.translate.open_pairs import open_elements
@@ -30,30 +29,27 @@ def on_ranks(request: Request) -> bool:
     return request.ranks or (hosts is not None and not any(host.is_here for host in hosts))
 
 
-def open_numbers(model: Elaborated, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
+def open_numbers(model: Elaborated, declared: Elaborated) -> OpenNumbers:
     """Numbers that are put in after tracing; `declared` is the model with all that was left out of it."""
     bodies = {model.path(body): body for body in model.bodies}
-    coupled = frozenset[Element]() if entry.links else frozenset[Element](declared.couplings)
+    coupled = frozenset[Element](declared.couplings)
     numbers = OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
     if model.networks:
         numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
     return numbers
 
 
-def open_places(
-    numbers: OpenNumbers, model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated
-) -> None:
-    """Have lengths among them, and directions where joints are no links."""
+def open_places(numbers: OpenNumbers, model: Elaborated, topology: Topology, declared: Elaborated) -> None:
+    """Have lengths and directions among them."""
     numbers.frames, numbers.placed = named_frames(model, topology), topology.placed
-    numbers.lengths = named_lengths(model, joints=not entry.links)
-    if not entry.links:
-        open_elements(numbers, model, topology, declared)
+    numbers.lengths = named_lengths(model)
+    open_elements(numbers, model, topology, declared)
 
 
-def all_numbers(model: Elaborated, topology: Topology, entry: EngineEntry, declared: Elaborated) -> OpenNumbers:
+def all_numbers(model: Elaborated, topology: Topology, declared: Elaborated) -> OpenNumbers:
     """The same, all of them."""
-    numbers = open_numbers(model, entry, declared)
-    open_places(numbers, model, topology, entry, declared)
+    numbers = open_numbers(model, declared)
+    open_places(numbers, model, topology, declared)
     return numbers
 
 
@@ -61,3 +57,8 @@ def with_numbers(model: Elaborated, numbers: OpenNumbers) -> Elaborated:
     """The model as it is traced."""
     opened = replace(model, numbers=numbers)
     return replace(opened, soft=tuple(one.with_numbers(opened) for one in model.soft))
+
+
+def without_numbers(model: Elaborated) -> Elaborated:
+    """The same with all numbers in place."""
+    return replace(model, numbers=None, soft=tuple(one.with_numbers(None) for one in model.soft))

@@ -29,7 +29,7 @@ from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.judging import Close
 from kompono.translate.engines.placing import PlacingEngine
 from kompono.translate.engines.posed import PosedEngine
-from kompono.translate.engines.registry import EngineEntry, engine_named, joint_coordinates
+from kompono.translate.engines.registry import EngineEntry, engine_named
 from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import TracedEngine
@@ -132,7 +132,7 @@ def translated(
         elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
     if not sealed and not parts:
-        numbers = all_numbers(elaborated, topology, entry, declared)
+        numbers = all_numbers(elaborated, topology, declared)
     tabled = elaborated if numbers is None else with_numbers(elaborated, numbers)
 
     def make(shared: bool) -> TracedEngine:
@@ -230,11 +230,11 @@ def _divided(
     away: Sequence[Subsystem], declared: Elaborated,
 ) -> tuple[Parted, OpenNumbers | None]:  # fmt: skip
     """The same with numbers that are put in after tracing, where that can be; and these."""
-    if has_files(model) or model.soft or entry.links or on_ranks(request):
+    if has_files(model) or on_ranks(request):
         return _parted(model, parts, entry, request, close, away), None
-    numbers = open_numbers(model, entry, declared)
-    parted = _parted(replace(model, numbers=numbers), parts, entry, request, close, away)
-    open_places(numbers, model, parted.topology, entry, declared)
+    numbers = open_numbers(model, declared)
+    parted = _parted(with_numbers(model, numbers), parts, entry, request, close, away)
+    open_places(numbers, model, parted.topology, declared)
     return parted, numbers
 
 
@@ -376,7 +376,7 @@ def assembly_program(
     opens, model = model.numbers is not None, replace(model, numbers=None)  # those of another engine
     topology = find_topology(model, cut=cut, independent=independent)
     kernels = Kernels()
-    numbers = all_numbers(model, topology, joint_coordinates(), model) if opens else None
+    numbers = all_numbers(model, topology, model) if opens else None
     traced = model if numbers is None else with_numbers(model, numbers)
     engine = PlacingEngine(traced, topology, kernels, shared=False)
     kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels, numbers)

@@ -141,7 +141,7 @@ def test_the_gauge_sees_a_translator_that_ignores_components() -> None:
 
 
 def test_what_crosses_is_what_the_border_allows() -> None:
-    """time, fields (9), x, wrenches on two ports (6 each), stiffness, damping and levers inside; motions of ports (18),
+    """time, fields (9), x, wrenches on two ports (6 each), stiffness, damping, levers, numbers; motions of ports (18),
     x.
     """
     translation = translate(Car(), engine="discrete", closed=["left"], close=closed_start)
@@ -154,7 +154,8 @@ def test_what_crosses_is_what_the_border_allows() -> None:
     results = {"move": 36, "kick": 18, "coast": part.inside.size, "follow": 12, "drift": 2, "resolve": part.inside.size}
     for name, made in part._made.items():
         assert len(made.signals) == strengths.get(name, 0), name
-        assert made.function.nnz_in() == sum(sizes[group] for group in made.groups) + len(made.signals)
+        given = sum(sizes[group] for group in made.groups) + len(made.signals) + made.numbers.numel()
+        assert made.function.nnz_in() == given
         assert made.function.nnz_out() == results.get(name, made.function.nnz_out())
     assert {*results, "report"} == set(part._made)
 

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from parts.numbered import Bob, Stand
+from translate.test_edited_numbers import survey
 from translate.test_lengths import kernels, traced
 from translate.test_numbers import Shelf, translated
 
@@ -34,7 +35,7 @@ SHARES = {name: 1.001 + 0.0007 * k for k, name in enumerate(NUMBERS)}
 SHELVES: dict[str, Shelf] = {}
 
 
-ROUTINES = ("derivative", "outputs", "guards", "gap")
+ROUTINES = ("derivative", "outputs", "guards", "gap", "kick", "drift")
 
 
 def some(translation: Translation) -> dict[str, Any]:
@@ -42,7 +43,7 @@ def some(translation: Translation) -> dict[str, Any]:
     if LONG:
         return kernels(translation)
     program = translation.program
-    found = {name: program.routines[name] for name in ROUTINES}
+    found = {name: program.routines[name] for name in ROUTINES if name in program.routines}
     return {
         name: ([program.kernels[call.kernel].serialize() for call in one.calls], one.result)
         for name, one in found.items()
@@ -67,31 +68,39 @@ def asked(monkeypatch: pytest.MonkeyPatch, traced: set[str]) -> set[str]:
     return traced
 
 
-def kept(engine: str) -> Shelf:
-    if engine not in SHELVES:
-        SHELVES[engine] = Shelf()
-        some(translated(Stand(), SHELVES[engine], engine=engine))
-    return Shelf(SHELVES[engine])
+def kept(engine: str, contact: str = "events") -> Shelf:
+    key = f"{engine} {contact}"
+    if key not in SHELVES:
+        SHELVES[key] = Shelf()
+        some(translated(Stand(), SHELVES[key], engine=engine, contact=contact))
+    return Shelf(SHELVES[key])
 
 
-@pytest.mark.parametrize("engine", ["relative", pytest.param("absolute", marks=long)])
-def test_other_numbers_inside_and_outside_trace_nothing(engine: str, asked: set[str]) -> None:
-    shelf = kept(engine)
+@pytest.mark.parametrize(
+    ("engine", "contact"),
+    [
+        ("relative", "events"), ("relative", "soft"), ("discrete", "soft"),
+        *(pytest.param("absolute", contact, marks=long) for contact in ("events", "soft")),
+    ],
+)  # fmt: skip
+def test_other_numbers_inside_and_outside_trace_nothing(engine: str, contact: str, asked: set[str]) -> None:
+    shelf = kept(engine, contact)
     asked.clear()
-    found = some(translated(edited(*NUMBERS), shelf, engine=engine))
+    found = some(translated(edited(*NUMBERS), shelf, engine=engine, contact=contact))
     assert not asked
-    assert found == some(translated(edited(*NUMBERS), None, engine=engine))
+    assert found == some(translated(edited(*NUMBERS), None, engine=engine, contact=contact))
     assert asked
 
 
 @long
+@pytest.mark.parametrize("contact", ["events", "soft"])
 @pytest.mark.parametrize("name", NUMBERS)
-def test_each_number_by_itself(name: str, asked: set[str]) -> None:
-    shelf = kept("relative")
+def test_each_number_by_itself(name: str, contact: str, asked: set[str]) -> None:
+    shelf = kept("relative", contact)
     asked.clear()
-    found = kernels(translated(edited(name), shelf))
+    found = kernels(translated(edited(name), shelf, contact=contact))
     assert not asked
-    assert found == kernels(translated(edited(name), None))
+    assert found == kernels(translated(edited(name), None, contact=contact))
 
 
 STRUCTURE: list[dict[str, Any]] = [
@@ -141,22 +150,29 @@ def test_parts_that_differ_in_numbers_share_their_code() -> None:
     assert functions(Pair(arm=0.0))[0] != equal[0]
 
 
-EDITS: list[Callable[[], Subsystem]] = [
-    lambda: Pair(mass=0.371, k=37.1), lambda: Pair(arm=0.191, other=1.001)
-]  # fmt: skip
+Model = Callable[[], Subsystem]
+HOUSED: list[Model] = [lambda: survey.Housed(mu=0.31, mass=0.71, radius=0.112, stiffness=1.2e5, slide=0.014)]
+EDITS: list[tuple[Model, str, list[Model]]] = [
+    (Pair, "relative", [lambda: Pair(mass=0.371, k=37.1), lambda: Pair(arm=0.191, other=1.001)]),
+    (survey.Housed, "relative", HOUSED),
+    (survey.Housed, "discrete", HOUSED),
+]
 
 
+@pytest.mark.parametrize(("machine", "engine", "edits"), EDITS)
 def test_another_number_compiles_nothing_and_gives_the_bits_of_a_new_run(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, machine: Model, engine: str, edits: list[Model]
 ) -> None:
     monkeypatch.setenv("KOMPONO_CACHE", str(tmp_path))
 
     def end(model: Subsystem, *, cache: bool = True) -> list[float]:
-        return list(simulate(model, until=0.02, step=1e-3, cache=cache).end.values.values())
+        step = 1e-5 if engine == "discrete" else 1e-3
+        found = simulate(model, until=20 * step, step=step, engine=engine, contact="soft", cache=cache)
+        return list(found.end.values.values())
 
-    first = end(Pair())
+    first = end(machine())
     objects = sorted(path.name for path in tmp_path.glob("*.o"))
-    for edit in EDITS:
+    for edit in edits:
         found = end(edit())
         assert sorted(path.name for path in tmp_path.glob("*.o")) == objects
         assert found == end(edit(), cache=False) != first

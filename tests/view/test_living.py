@@ -47,7 +47,7 @@ TOLD = """parts => {
 
 
 class Knocker(Subsystem):
-    """A pendulum on a spring, kicked by an input, that counts how often it passes the middle; its ground shakes."""
+    """A pendulum on a spring, kicked and sampled, that counts how often it passes the middle; its ground shakes."""
 
     run_defaults = {"until": 1.0, "step": 1e-3}  # noqa: RUF012
 
@@ -62,6 +62,8 @@ class Knocker(Subsystem):
         self.spring = SpringDamper(self.ground.at(1, 0, 0), self.bob, k=self.stiffness, c=0.5, rest=1.0)
         self.passed = Mode(0.0)
         self.middle = Event(self.pin.q[0], {self.passed: self.passed + 1})
+        self.seen = Mode(0.0, every=0.0137, offset=0.005)
+        self.seen.next = self.seen + self.pin.q[0]
 
 
 class Limb(Subsystem):

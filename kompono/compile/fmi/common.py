@@ -261,8 +261,10 @@ def _initialize(model: FmuModel) -> str:
 
 
 def _count_instants(code: Body) -> None:
-    """How many instants of each sampling rate lie before the start."""
-    counted, now = code.at("counted"), code.at("time")[0]
+    """How many instants of each sampling rate lie before the start, and when they are."""
+    counted, now, told = code.at("counted"), code.at("time")[0], code.at("sampling")
+    for place, number in enumerate(sampling.told(code.model.program.rates)):
+        told[place] = number
     for number, (every, offset) in enumerate(code.model.program.rates):
         passed = code.math("ceil", (now - offset) / every - sampling.CLOSE)
         counted[number] = code.math("maxnum", 0.0, passed)

@@ -38,6 +38,7 @@ from kompono.translate.declared.open_signals import WHERE, OpenSignals
 from kompono.translate.declared.open_units import OpenUnits, told_units
 from kompono.translate.declared.opening import OPENED, Opening
 from kompono.translate.declared.ours import altered, is_ours, sources, written_by_us
+from kompono.translate.declared.sampling import due_together, rates_of
 from kompono.translate.declared.words import Nameless, Words, pose_bytes, told_numbers
 from kompono.translate.numbers import OpenNumbers
 
@@ -145,6 +146,7 @@ class _Scribe(Words):
         self._coupled = frozenset[Element]() if numbers is None else numbers.coupled
         self._grounds = frozenset[Element]() if numbers is None else numbers.grounds
         self._lumped = bool(self._coupled)
+        self._rates = rates_of(model.modes)
         self._ours: dict[type, bool] = {}
         self._opening = Opening(model, self._coupled, self._ours)
         self.words += [sources(), ca.CasadiMeta.version(), altered()]
@@ -155,7 +157,7 @@ class _Scribe(Words):
         self._changed: dict[type, tuple[frozenset[str], list[str]]] = {}
         anew = numbers is not None and (numbers.placed or numbers.pairs is not None)  # what mates come to is found
         self._loose = anew or not model.constraints  # whether starts of bodies are nothing but that
-        self.visit(options)
+        self.visit([options, due_together(self._rates)])
         for element in self._elements:
             self.words.append(("element", model.path(element), self.place(element.owner)))
             self._element(element)
@@ -199,7 +201,7 @@ class _Scribe(Words):
         opened = self._opening.of(element)
         if isinstance(element, OPENED):
             self.asked[element] = opened
-        begins = self._start(element) if self._ours[kind] else ()
+        begins = (*self._start(element), *self._sampling(element)) if self._ours[kind] else ()
         if isinstance(element, Event):
             self.visit([changed for changed, _ in element.changes])
         if isinstance(element, Joint | Constraint):
@@ -261,6 +263,15 @@ class _Scribe(Words):
             self.numbers.append(pose_bytes(element.motion))
             return ("motion",)
         return ()
+
+    def _sampling(self, element: Element) -> tuple[str, ...]:
+        """Write down which of all rates an element is sampled at, and, apart, when that is: a run is told."""
+        if not isinstance(element, Mode | Controller) or element.every is None:
+            return ()
+        rate = element.every, element.offset
+        self.words.append(("rate", self._rates.index(rate)))
+        self.numbers.append(rate)
+        return "every", "offset"
 
     def _sizes(self, element: Joint | Constraint) -> tuple[str, ...]:
         """Write down which lengths and directions of an element are put in after tracing, and, apart, these."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from itertools import combinations
 
 from kompono.errors import ModelError
@@ -35,6 +36,7 @@ def controller_units(model: Elaborated, rates: Sequence[Rate]) -> tuple[Controll
     )
 
 
+@lru_cache(maxsize=64)
 def due_together(rates: Sequence[Rate], path: str = "") -> tuple[tuple[int, ...], ...]:
     """Numbers of rates that can be due at one instant, while all others are not."""
     everything = [c for size in range(1, len(rates) + 1) for c in combinations(range(len(rates)), size)]

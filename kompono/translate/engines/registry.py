@@ -138,11 +138,6 @@ def engine_named(name: str) -> EngineEntry:
     return ENGINES[name]
 
 
-def joint_coordinates() -> EngineEntry:
-    """The entry of the engine whose state is that of joints."""
-    return next(entry for entry in ENGINES.values() if entry.by_joints)
-
-
 def check_options(request: Request) -> None:
     """Raise for an option that only another engine has."""
     chosen = engine_named(request.engine)

@@ -66,8 +66,8 @@ class SoftLaw:
         self.bristles = tuple(self._bristles() if bristles is None else bristles)
         self._opened = opened
 
-    def with_numbers(self, model: Elaborated) -> SoftLaw:
-        """The same with numbers that are put in after tracing, those of a model."""
+    def with_numbers(self, model: Elaborated | None) -> SoftLaw:
+        """The same with numbers that are put in after tracing, those of a model; or with its own in place."""
         return SoftLaw(self.law, self.step, self.strength, self.bristles, model)
 
     def find_numbers(self) -> None:

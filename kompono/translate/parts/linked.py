@@ -24,7 +24,7 @@ import casadi as ca
 from kompono.model.body import Body, Carrier
 from kompono.spatial.vectors import carry_twist, carry_wrench_back
 from kompono.translate.elimination.unknowns import Solution, Unknown
-from kompono.translate.engines.discrete.data import inverse_inertia, own_inertia
+from kompono.translate.engines.discrete.data import weights
 from kompono.translate.engines.discrete.linked import between
 from kompono.translate.engines.discrete.links import Links, make_links
 from kompono.translate.engines.discrete.pieces import PairedKinematics, drifted, kicked
@@ -113,7 +113,7 @@ class LinkedMoment(Moment):
         """Those of own joints, constraints and couplings."""
         compartment = self.compartment
         assert compartment.held is not None
-        return make_links(compartment.closing, compartment.twin.laws, compartment.held)
+        return make_links(compartment.model, compartment.closing, compartment.twin.laws, compartment.held)
 
     def loads(self) -> CompartmentLoads:
         """With the forces of own links."""
@@ -139,9 +139,10 @@ class LinkedMoment(Moment):
         loads = pushed.loads
         for body in self.compartment.bodies:
             applied, rotation = pushed.wrench_on(body, given), self.kinematics.absolute(body).pose.rotation
+            mass, inverse, _ = weights(self.compartment.model, body)
             rates[self.kinematics.topology.link(body).moved_by] = self.tracer.call(
-                lambda f, r, g, b=body: kicked(f, 1 / ca.SX(b.solid.mass), inverse_inertia(b), r, g),
-                applied, rotation, loads.uniform, path=self.compartment.model.path(body), free=True,
+                lambda f, r, g, m=mass, i=inverse: kicked(f, m, i, r, g), applied, rotation, loads.uniform,
+                path=self.compartment.model.path(body), free=True,
             )  # fmt: skip
         inner = []
         for part in self.compartment.parts:
@@ -154,9 +155,10 @@ class LinkedMoment(Moment):
         values, q, v = self.values, dict(self.values.q), dict(self.values.v)
         for body in self.compartment.bodies:
             joint = self.kinematics.topology.link(body).moved_by
+            _, inverse, inertia = weights(self.compartment.model, body)
             moved = self.tracer.call(
-                lambda q, v, b=body: drifted(q, v, own_inertia(b), inverse_inertia(b)),
-                values.q[joint], values.v[joint], path=self.compartment.model.path(body), free=True,
+                lambda q, v, i=inertia, b=inverse: drifted(q, v, i, b), values.q[joint], values.v[joint],
+                path=self.compartment.model.path(body), free=True,
             )  # fmt: skip
             q[joint], v[joint] = moved[:12, :], moved[12:, :]
         inner = {part: self._ask(part, "coast") for part in self.compartment.parts}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import cached_property
 
 import casadi as ca
@@ -23,6 +22,7 @@ from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.laws.rows import LawRows
 from kompono.translate.laws.stress import shared_across
+from kompono.translate.opened import without_numbers
 from kompono.translate.parts.by_parts import ByParts
 from kompono.translate.parts.compartment import Compartment, models_in
 from kompono.translate.parts.heavy import HeavyPort, heaviest_port
@@ -249,7 +249,7 @@ class Parted:
     def _plain(self) -> Compartment:
         """The same with all numbers in place."""
         model = self._model
-        return self._compartment if model.numbers is None else self._divided(replace(model, numbers=None))
+        return self._compartment if model.numbers is None else self._divided(without_numbers(model))
 
     def engine(
         self, kernels: dict[str, ca.Function], shared: bool, *, opened: bool = True

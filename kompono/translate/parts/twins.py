@@ -21,7 +21,9 @@ from kompono.translate.elimination.linear import Form, LinearSet
 from kompono.translate.engines.absolute import PROJECTION_TOLERANCE as ABSOLUTE_TOLERANCE
 from kompono.translate.engines.absolute import AbsoluteEngine
 from kompono.translate.engines.decided import find_places, find_ratios
+from kompono.translate.engines.discrete.data import weights
 from kompono.translate.engines.discrete.linked import LinkedEngine
+from kompono.translate.engines.inverses import find_inverses
 from kompono.translate.engines.posed import Posed, PosedEngine
 from kompono.translate.engines.relative import PROJECTION_TOLERANCE, RelativeEngine
 from kompono.translate.kernels import Kernels
@@ -155,8 +157,12 @@ def find_in(compartment: Compartment) -> None:
     if numbers is not None and numbers.frames is not None:
         find_places(moment_in(compartment)[1].kinematics, compartment.closing)
         find_ratios(compartment.model, compartment.topology, compartment.twin.sets)
+        if compartment.held is not None:
+            find_inverses(compartment.model)
+            for body in compartment.bodies:
+                weights(compartment.model, body)
     for part in compartment.parts:
-        if part.opens and not isinstance(part.inside.twin, LinkedTwin):
+        if part.opens:
             part.inside.twin._find_numbers()
 
 
@@ -199,6 +205,10 @@ class LinkedTwin(AsDeclared, LinkedEngine):
     """A compartment whose joints are links, with all its parts opened."""
 
     compartment: Compartment
+
+    def _find_numbers(self) -> None:
+        super()._find_numbers()
+        find_in(self.compartment)
 
 
 class PlacedTwin(AsDeclared, AroundSealed, AbsoluteEngine):

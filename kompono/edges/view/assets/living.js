@@ -82,6 +82,7 @@ class Engine {
     this.real("old_error", 1e-4);
     this.vector("lost").fill(Infinity);
     this.vector("counted").set(places.counted);
+    this.vector("sampling").set(places.sampling);
     this.vector("state").set(arrays.start);
     this.events = [];
     this.status = 0;

@@ -69,7 +69,7 @@ class LinkedEngine(TracedEngine):
     @cached_property
     def _links(self) -> Links:
         """What holds each joint, constraint and coupling."""
-        return make_links(self.closing, self.laws, self._strengths)
+        return make_links(self.model, self.closing, self.laws, self._strengths)
 
     def _symbols(self, kind: str) -> list[ca.SX]:
         """Stiffness or damping of all rows, in the order of `row_labels`, or all levers."""

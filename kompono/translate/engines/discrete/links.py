@@ -77,13 +77,13 @@ class ElasticLink(Force):
 class CoupledEffort(Effort):
     """The effort on one joint of a coupling that is held by a spring and a damper along each condition."""
 
-    def __init__(self, coupling: Coupling, joint: Joint, strength: Strength) -> None:
+    def __init__(self, coupling: Coupling, joint: Joint, strength: Strength, model: Elaborated) -> None:
         super().__init__(joint)
         self._owner, self._name = coupling._owner, coupling._name
-        joints = list(dict.fromkeys(coupling.joints))
-        g = ca.vertcat(*[ca.vec(ca.SX(group)) for group in coupling.conditions()])
+        joints, pair = list(dict.fromkeys(coupling.joints)), model.pair
+        g = ca.vertcat(*[ca.vec(ca.SX(group)) for group in model.law(coupling).conditions()])
         q = ca.vertcat(*[joint.q for joint in joints])
-        q_dot = ca.densify(ca.vertcat(*[ca.SX(joint.rate(joint.q, joint.v)) for joint in joints]))
+        q_dot = ca.densify(ca.vertcat(*[ca.SX(pair(joint).rate(joint.q, joint.v)) for joint in joints]))
         g_dot = ca.jtimes(g, q, q_dot) + ca.jacobian(g, time)
         self.value = -(ca.jacobian(g_dot, joint.v).T @ strength.multiplier(g, g_dot))
 
@@ -122,8 +122,8 @@ class Links:
         return replace(model, forces=model.forces + forces, efforts=model.efforts + efforts)
 
 
-def make_links(closing: tuple[Closing, ...], laws: Laws, known: Strengths) -> Links:
-    """A link for every joint, constraint and coupling that has conditions."""
+def make_links(model: Elaborated, closing: tuple[Closing, ...], laws: Laws, known: Strengths) -> Links:
+    """A link for every joint, constraint and coupling of a model that has conditions."""
     strengths, loads = [], []
     for element in closing:
         strength = known.of(element)
@@ -131,7 +131,8 @@ def make_links(closing: tuple[Closing, ...], laws: Laws, known: Strengths) -> Li
         if not strength.stiffness.numel():
             loads.append(())
         elif isinstance(element, Coupling):
-            loads.append(tuple(CoupledEffort(element, joint, strength) for joint in dict.fromkeys(element.joints)))
+            joints = dict.fromkeys(element.joints)
+            loads.append(tuple(CoupledEffort(element, joint, strength, model) for joint in joints))
         else:
             loads.append((ElasticLink(element, strength, laws.of(element)),))
     return Links(tuple(strengths), tuple(loads))
