@@ -18,6 +18,7 @@ import numpy as np
 
 from kompono.compile.lanes import ONE
 from kompono.errors import CompileError
+from kompono.foreign.code import spelled
 from kompono.translate.algorithm import algorithm
 from kompono.translate.program import Coded
 
@@ -55,7 +56,7 @@ def shape_of(function: ca.Function) -> Shape:
     digest.update(place[kind].tobytes() + np.where(plain, values, 0.0).tobytes())
     if np.any(read.op == ca.OP_CALL):
         nodes = function.instructions_sx()
-        calls = [nodes[k].which_function().name() for k in np.flatnonzero(read.op == ca.OP_CALL).tolist()]
+        calls = [spelled(nodes[k].which_function().name()) for k in np.flatnonzero(read.op == ca.OP_CALL).tolist()]
         digest.update(repr(calls).encode())
     return Shape(digest.hexdigest(), numbers)
 

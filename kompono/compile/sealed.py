@@ -37,11 +37,11 @@ _ENTRY = "kompono.enter"
 
 def known(name: str, function: ca.Function) -> bool:
     """Whether a closed function has machine code of its own: it is one of a sealed part that is loaded."""
-    if function.class_name() == "SXFunction":
-        return False
-    if find(name) is None:
+    if find(name) is not None:
+        return True
+    if function.class_name() != "SXFunction":
         raise CompileError(f"{name} is a function of a sealed part that is not loaded in this process.")
-    return True
+    return False
 
 
 def holds(wall: str) -> bool:

@@ -161,7 +161,7 @@ class RelativeEngine(JudgingEngine):
         closures: Closures = self.probe.closures
         if self._opens:
             kinematics = self._rebind(tracer, kinematics.q, kinematics.v)
-            closures = {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
+            closures = self._closures_through(kinematics)
         live = self._opened_rows(self._found)
         columns = {
             key: {joint: live[key].without_noise(block, tracer) for joint, block in closure.columns.items()}
