@@ -189,9 +189,26 @@ def _through(outer: str, inner: str, sizes: tuple[int, int], count: int, width: 
 # -- called from Python
 
 
+_COLUMNS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@functools.lru_cache(maxsize=256)
+def _plain(code: SealedCode) -> tuple[dict[int, Any], Any, Any]:
+    """The functions of a file as they are in it, of the addresses of two columns and of the table; where that is, and
+    what keeps the code in memory.
+    """
+    from kompono.compile import lifted
+
+    target, _ = _available(code, 1)
+    symbols = {number: lifted.symbol(code.manifest.code, number, 1) for number in code.described}
+    addresses, owner = jit.place([code.object(target, 1)], list(symbols.values()))
+    table = (ctypes.c_double * (len(code.numbers) // 8)).from_buffer_copy(code.numbers)
+    return {number: _COLUMNS(addresses[symbol]) for number, symbol in symbols.items()}, table, owner
+
+
 @functools.lru_cache(maxsize=1024)
 def _entry(code: SealedCode, number: int) -> Any:
-    """A native function of the addresses of two columns."""
+    """A native function of the addresses of two columns, which asks behind a wall."""
     inner = called_symbol(f"{code.stem}_{number}", ONE)
     text = f"""declare void @{inner}(ptr, ptr) nounwind
 define i64 @{_ENTRY}(ptr %pair) nounwind {{
@@ -202,11 +219,7 @@ call void @{inner}(ptr %in, ptr %out)
 ret i64 0
 }}
 """
-    name = f"{code.stem}_{number}"
-    entry = assembler.assemble(text)
-    if not stem_of(name):
-        return jit.load([entry, *objects([name], ONE).values()], _ENTRY)
-    place = place_of(code.stem, ONE)
+    entry, place = assembler.assemble(text), place_of(code.stem, ONE)
     stub = assembler.assemble(stubs(place, code.stem, [code.functions[number]], ONE))
     return jit.load([entry, stub, asking(place)], _ENTRY, {symbol_of(code.stem, ONE): place.address}, place)
 
@@ -217,13 +230,16 @@ def evaluate(code: SealedCode, number: int, column: np.ndarray) -> np.ndarray:
     if column.shape != (described.arguments,):
         raise SealedError(f"a function of {described.arguments} numbers was given {column.size}.", path=code.file.path)
     result = np.empty(described.results)
+    if not code.wall:
+        functions, table, _ = _plain(code)
+        functions[number](column.ctypes.data, result.ctypes.data, ctypes.addressof(table))
+        return result
     pair = (ctypes.c_void_p * 2)(column.ctypes.data, result.ctypes.data)
     enter = _entry(code, number)
-    place = place_of(code.stem, ONE) if code.wall else None
-    if place is not None:
-        place.revive()
-        place.ready()
+    place = place_of(code.stem, ONE)
+    place.revive()
+    place.ready()
     enter(ctypes.addressof(pair))
-    if place is not None and place.broken:
+    if place.broken:
         raise SealedError(f"{place.trouble()}.", path=code.file.path)
     return result
