@@ -22,7 +22,7 @@ from kompono.foreign.code import spelled
 from kompono.translate.algorithm import algorithm
 from kompono.translate.program import Coded
 
-_HEAD = 32  # bytes before the table, by which it is found in an object
+HEAD = 32  # bytes before the table, by which it is found in an object
 
 
 class Shape(NamedTuple):
@@ -61,6 +61,14 @@ def shape_of(function: ca.Function) -> Shape:
     return Shape(digest.hexdigest(), numbers)
 
 
+def empty_table(symbol: str, shape: Shape) -> str:
+    """Room for the numbers of a shape, behind what they are found by."""
+    head, count = "\\" + shape.head.hex("\\"), len(shape.numbers)
+    kinds = f"[{HEAD} x i8]", f"[{count} x double]"
+    kind, value = ", ".join(kinds), f'{kinds[0]} c"{head}", {kinds[1]} zeroinitializer'
+    return f"@{symbol} = hidden global {{ {kind} }} {{ {value} }}, align 16\n"
+
+
 class Table:
     """The table of a routine in LLVM text. Its entries are the numbers of the routine's kernel, or, where the kernel is
     `coded`, what its code wants behind its own inputs, whatever numbers these are.
@@ -81,14 +89,11 @@ class Table:
 
     def address(self, place: int) -> str:
         """The address of an entry."""
-        return f"getelementptr (i8, ptr @{self.symbol}, i64 {_HEAD + 8 * place})"
+        return f"getelementptr (i8, ptr @{self.symbol}, i64 {HEAD + 8 * place})"
 
     def text(self) -> str:
         """The empty table: not a constant, so that nobody counts on what is in it."""
-        head, count = "\\" + self.shape.head.hex("\\"), len(self.shape.numbers)
-        kinds = f"[{_HEAD} x i8]", f"[{count} x double]"
-        kind, value = ", ".join(kinds), f'{kinds[0]} c"{head}", {kinds[1]} zeroinitializer'
-        return f"@{self.symbol} = hidden global {{ {kind} }} {{ {value} }}, align 16\n"
+        return empty_table(self.symbol, self.shape)
 
 
 class TabledNumbers:
@@ -114,7 +119,7 @@ class TabledNumbers:
         """How the address of an entry is found; empty where there is none."""
         if self._table is None or place < 0:
             return ""
-        return f"getelementptr i8, ptr @{self._table.symbol}, i64 {_HEAD + 8 * place}"
+        return f"getelementptr i8, ptr @{self._table.symbol}, i64 {HEAD + 8 * place}"
 
     def text(self) -> str:
         """The table, if anything of it is used."""
@@ -128,5 +133,5 @@ def filled(data: bytes, shape: Shape) -> bytes:
     begin = data.find(shape.head)
     if begin < 0 or data.find(shape.head, begin + 1) >= 0:
         raise CompileError("internal: the table of an object cannot be found.")
-    begin += _HEAD
+    begin += HEAD
     return data[:begin] + shape.numbers.astype("<f8").tobytes() + data[begin + 8 * len(shape.numbers) :]
