@@ -47,9 +47,9 @@ _INLINE = 100  # instructions up to which routines go into the object of their l
 @dataclass(frozen=True)
 class NeededObject:
     """An object that is needed: its name in the cache, how to write its text, and whether that has loops. One that is
-    `made` already is never kept in the cache: it has the numbers of a sealed part. With a `place` it is not for this
-    process, but for a worker, which shall be able to answer for the function `symbol`. What can be `walked` is ready at
-    once as such a text (see `tiers`).
+    `made` already is never kept in the cache: it is that of a file, or has addresses of this process. With a `place` it
+    is not for this process, but for a worker, which shall be able to answer for the function `symbol`. What can be
+    `walked` is ready at once as such a text (see `tiers`).
     """
 
     key: str

@@ -25,7 +25,7 @@ from kompono.compile.emit import Array, Code, prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import called_symbol
 from kompono.compile.numbers import HEAD, Shape, empty_table, filled
-from kompono.compile.walls.places import Place, asking, stem_of, stubs, symbol_of
+from kompono.compile.walls.places import Place, asking, stubs, symbol_of
 from kompono.errors import CompileError, SealedError
 from kompono.sealed.code import SealedCode, find
 

@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import casadi as ca
 
-from kompono.foreign.code import find as find_foreign
 from kompono.foreign.code import spelled
 from kompono.foreign.element import Fmu, functions_of
+from kompono.model.element import Element
 from kompono.sealed.code import find as find_sealed
-
-if TYPE_CHECKING:
-    from kompono.translate.declared.elaborate import Elaborated
 
 
 def written(function: ca.Function) -> str:
@@ -60,14 +56,14 @@ def _callback(name: str, closed: Mapping[str, ca.Function]) -> ca.Function:
     return closed[name] if found is None else found[0].functions[found[1]]
 
 
-def callbacks(model: Elaborated) -> dict[str, ca.Function]:
-    """Functions of the FMUs in a model, by their names in texts."""
+def callbacks(parts: Iterable[tuple[str, Element]]) -> dict[str, ca.Function]:
+    """Functions of the FMUs among the parts of a model, which are told with their paths, by their names in texts."""
     found: dict[str, ca.Function] = {}
     taken = set[str]()
-    for part in model.subsystems:
+    for path, part in parts:
         functions = functions_of(part) if isinstance(part, Fmu) else None
         if functions is not None:
-            functions.have_place(model.path(part), taken)
+            functions.have_place(path, taken)
             taken.add(functions.place)
             found |= {spelled(one.name()): one for one in functions.native.values()}
     return found

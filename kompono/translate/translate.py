@@ -113,7 +113,7 @@ def translated(
     entry = engine_named(request.engine)
     chosen = {**entry.options(request), "baumgarte": kinds.frequencies("baumgarte", request.baumgarte)}
     elaborated = _checked(model)
-    kernels = Kernels(callbacks(elaborated))
+    kernels = _kernels(elaborated)
     refuse_engine(elaborated, entry)
     parts = closed_subsystems(elaborated, request.closed)
     refuse_laws(elaborated, entry, request.contact)
@@ -207,6 +207,10 @@ def _pattern(numbers: OpenNumbers | None, engine: TracedEngine) -> str:
     if numbers is None or numbers.frames is None:
         return ""
     return numbers.pattern if engine.model.numbers is numbers else repr(lengths_of(numbers))
+
+
+def _kernels(model: Elaborated) -> Kernels:
+    return Kernels(callbacks((model.path(part), part) for part in model.subsystems))
 
 
 def _checked(model: Subsystem) -> Elaborated:
@@ -375,7 +379,7 @@ def assembly_program(
         return Translation(model, around.topology, around, placing_program(around), lambda _: around)
     opens, model = model.numbers is not None, replace(model, numbers=None)  # those of another engine
     topology = find_topology(model, cut=cut, independent=independent)
-    kernels = Kernels(callbacks(model))
+    kernels = _kernels(model)
     numbers = all_numbers(model, topology, joint_coordinates(), model) if opens else None
     traced = model if numbers is None else with_numbers(model, numbers)
     engine = PlacingEngine(traced, topology, kernels, shared=False)

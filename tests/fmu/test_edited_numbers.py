@@ -1,6 +1,6 @@
-"""Models with FMUs are kept: numbers around one are put in after tracing, another one gives the program a new translation
-would give, to the letter, traces nothing and compiles nothing. Another file, or another value given to it, is another
-model, and each FMU keeps its own state, however many of one file there are.
+"""Models with FMUs are kept: numbers around one are put in after tracing, another one gives the program a new
+translation would give, to the letter, traces nothing and compiles nothing. Another file, or another value given to it,
+is another model, and each FMU keeps its own state, however many of one file there are.
 """
 
 from __future__ import annotations
@@ -49,7 +49,9 @@ def kernels(translation: Translation) -> dict[str, Any]:
     """All routines as text."""
     program = translation.program
     routines = {name: program.routines[name] for name in program.routines if name not in SLOPES}
-    return {name: ([written(program.kernels[k.kernel]) for k in one.calls], one.result) for name, one in routines.items()}
+    return {
+        name: ([written(program.kernels[k.kernel]) for k in one.calls], one.result) for name, one in routines.items()
+    }
 
 
 def end(model: Subsystem, *, cache: bool = True) -> list[float]:
@@ -111,7 +113,9 @@ def test_events_inside_are_those_of_a_new_run(exported: Callable[..., Path], tmp
             assert np.array_equal(found[name], new[name]), name
 
 
-def test_another_file_or_value_is_another_model(exported: Callable[..., Path], tmp_path: Path, traced: set[str]) -> None:
+def test_another_file_or_value_is_another_model(
+    exported: Callable[..., Path], tmp_path: Path, traced: set[str]
+) -> None:
     class Other(Swing):
         def __init__(self) -> None:
             super().__init__()

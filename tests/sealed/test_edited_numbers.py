@@ -1,6 +1,6 @@
-"""Models with sealed files are kept: numbers around a file are put in after tracing, another one gives the program a new
-translation would give, to the letter, traces nothing and compiles nothing. Another file is another model, whoever may
-not use one is refused as ever, and what is locked is locked on the shelf, too.
+"""Models with sealed files are kept: numbers around a file are put in after tracing, another one gives the program a
+new translation would give, to the letter, traces nothing and compiles nothing. Another file is another model, whoever
+may not use one is refused as ever, and what is locked is locked on the shelf, too.
 """
 
 from __future__ import annotations
@@ -189,7 +189,7 @@ def test_trust_is_asked_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         Hung(path)
     trust.add(author.author, author.name)
     path.write_bytes(path.read_bytes().replace(b"box", b"bux", 1))
-    with pytest.raises(SealedError, match="altered|damaged"):
+    with pytest.raises(SealedError, match=r"altered|damaged"):
         Hung(path)
     path.write_bytes(path.read_bytes().replace(b"bux", b"box", 1))
     assert end(Hung(path)) == first

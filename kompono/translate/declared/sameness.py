@@ -81,7 +81,7 @@ _OF_FILES = {  # what such components have that is told by what their file is kn
 }
 
 
-def _file(element: Element) -> tuple[Any, ...]:
+def _file(element: Sealed | Fmu) -> tuple[Any, ...]:
     """What all is said by about a component that is a file."""
     if isinstance(element, Fmu):
         functions = functions_of(element)

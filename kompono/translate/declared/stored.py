@@ -180,7 +180,13 @@ class KeptTranslation:
         coded = self.numbers.coded.get(routine.calls[0].kernel) if self.numbers and len(routine.calls) == 1 else None
         if coded is None:
             return self._text(routine)
-        told = [coded.digest, coded.numbers.astype("<f8").tobytes().hex(), coded.length, [*map(spelled, coded.called)], coded.timed]
+        told = [
+            coded.digest,
+            coded.numbers.astype("<f8").tobytes().hex(),
+            coded.length,
+            [*map(spelled, coded.called)],
+            coded.timed,
+        ]
         return self._plain(routine) | {"kernels": {}, "coded": told}
 
     def _promised(self, data: dict[str, Any], name: str, make: Callable[[], Routine]) -> Routine:

@@ -79,7 +79,12 @@ class JudgingEngine(SolvedEngine):
         if self._opens:
             return self._numeric.probe
         tracer, kinematics = self._start(shared=False)
-        return Probe(tracer, kinematics, self._closures_through(kinematics), self.nq - sum(len(joint.coordinates) for joint in self.joints))
+        return Probe(
+            tracer,
+            kinematics,
+            self._closures_through(kinematics),
+            self.nq - sum(len(joint.coordinates) for joint in self.joints),
+        )
 
     def _closures_through(self, kinematics: Kinematics) -> Closures:
         """All closing conditions, with G on the speeds of the state."""
