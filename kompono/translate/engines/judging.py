@@ -79,16 +79,8 @@ class JudgingEngine(SolvedEngine):
         if self._opens:
             return self._numeric.probe
         tracer, kinematics = self._start(shared=False)
-        return Probe(
-            tracer,
-            kinematics,
-            self._closures_through(kinematics),
-            self.nq - sum(len(joint.coordinates) for joint in self.joints),
-        )
-
-    def _closures_through(self, kinematics: Kinematics) -> Closures:
-        """All closing conditions, with G on the speeds of the state."""
-        return {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
+        closures: Closures = {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
+        return Probe(tracer, kinematics, closures, self.nq - sum(len(joint.coordinates) for joint in self.joints))
 
     @property
     def _opens(self) -> bool:

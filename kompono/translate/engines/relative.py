@@ -169,6 +169,10 @@ class RelativeEngine(JudgingEngine):
         }
         return Posed(tracer, kinematics, closures, columns)
 
+    def _closures_through(self, kinematics: Kinematics) -> Closures:
+        """All closing conditions, with G on the speeds of the state."""
+        return {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
+
     def _projection(self, name: str, *, held: bool) -> Routine:
         tracer, kinematics = self._start()
         q, v, near = self._normalized(tracer, kinematics.q), kinematics.v, ca.SX.ones(2)
