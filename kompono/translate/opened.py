@@ -19,7 +19,7 @@ from kompono.translate.structure.topology import Topology
 
 
 def has_hosts(model: Elaborated) -> bool:
-    """Whether the state of some components is kept by their suppliers; then numbers stay in the code."""
+    """Whether the state of some components is kept by their suppliers; such a model is translated each time."""
     return any(isinstance(part, Sealed) and not code_of(part).shows_states for part in model.subsystems)
 
 

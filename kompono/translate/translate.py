@@ -234,7 +234,7 @@ def _divided(
     away: Sequence[Subsystem], declared: Elaborated,
 ) -> tuple[Parted, OpenNumbers | None]:  # fmt: skip
     """The same with numbers that are put in after tracing, where that can be; and these."""
-    if has_hosts(model) or model.soft or entry.links or on_ranks(request):
+    if model.soft or entry.links or on_ranks(request):
         return _parted(model, parts, entry, request, close, away), None
     numbers = open_numbers(model, entry, declared)
     parted = _parted(replace(model, numbers=numbers), parts, entry, request, close, away)
