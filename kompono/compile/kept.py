@@ -11,6 +11,7 @@ from kompono.compile import assembler, cache, jit, keeper, sealed
 from kompono.compile.closed import closed_key, closed_text
 from kompono.compile.keeper_frames import ANSWER, RECEIVE, TRANSMIT
 from kompono.compile.lanes import Lanes
+from kompono.compile.numbers import filled
 from kompono.sealed.kept import KeptPart
 from kompono.translate.laws.naming import is_solver
 
@@ -35,7 +36,10 @@ def place_keeper(
     own = _all(functions.values())
     for name, function in own.items():
         objects.append(made(closed_key(name, width), lambda f=function: closed_text(f, width), is_solver(name)))
-    objects += sealed.objects([name for name in part.called if name not in own], width).values()
+    files = [name for name in part.called if name not in own]
+    objects += sealed.objects(files, width).values()
+    for text, shape in sealed.joints(files, width):
+        objects.append(filled(made(cache.key("joint", [], text), lambda t=text: t, False), shape))
     return jit.place(objects, (ANSWER, TRANSMIT, RECEIVE))
 
 

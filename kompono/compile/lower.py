@@ -43,6 +43,7 @@ from kompono.compile.straight import (
     instructions,
 )
 from kompono.errors import CompileError
+from kompono.foreign.code import spelled
 
 if TYPE_CHECKING:
     from kompono.compile.packed import OnLanes
@@ -292,7 +293,7 @@ class Calls:
 
 def called_symbol(name: str, lanes: Lanes) -> str:
     """The native name of a function that others call."""
-    return f"kompono.{name}.{lanes.count}"
+    return f"kompono.{spelled(name)}.{lanes.count}"
 
 
 _FAR = re.compile(r"far_(ask|post)_(\d+)_(\d+)_\d+_\d+")  # functions of parts elsewhere: operation, place of x

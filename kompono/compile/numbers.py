@@ -19,10 +19,11 @@ import numpy as np
 
 from kompono.compile.lanes import ONE
 from kompono.errors import CompileError
+from kompono.foreign.code import spelled
 from kompono.translate.algorithm import algorithm
 from kompono.translate.program import Coded, Routine, TableRoutine
 
-_HEAD = 32  # bytes before the table, by which it is found in an object
+HEAD = 32  # bytes before the table, by which it is found in an object
 
 
 class Shape(NamedTuple):
@@ -56,9 +57,17 @@ def shape_of(function: ca.Function) -> Shape:
     digest.update(place[kind].tobytes() + np.where(plain, values, 0.0).tobytes())
     if np.any(read.op == ca.OP_CALL):
         nodes = function.instructions_sx()
-        calls = [nodes[k].which_function().name() for k in np.flatnonzero(read.op == ca.OP_CALL).tolist()]
+        calls = [spelled(nodes[k].which_function().name()) for k in np.flatnonzero(read.op == ca.OP_CALL).tolist()]
         digest.update(repr(calls).encode())
     return Shape(digest.hexdigest(), numbers)
+
+
+def empty_table(symbol: str, shape: Shape) -> str:
+    """Room for the numbers of a shape, behind what they are found by."""
+    head, count = "\\" + shape.head.hex("\\"), len(shape.numbers)
+    kinds = f"[{HEAD} x i8]", f"[{count} x double]"
+    kind, value = ", ".join(kinds), f'{kinds[0]} c"{head}", {kinds[1]} zeroinitializer'
+    return f"@{symbol} = hidden global {{ {kind} }} {{ {value} }}, align 16\n"
 
 
 class Table:
@@ -82,14 +91,11 @@ class Table:
 
     def address(self, place: int) -> str:
         """The address of an entry."""
-        return f"getelementptr (i8, ptr @{self.symbol}, i64 {_HEAD + 8 * place})"
+        return f"getelementptr (i8, ptr @{self.symbol}, i64 {HEAD + 8 * place})"
 
     def text(self) -> str:
         """The empty table: not a constant, so that nobody counts on what is in it."""
-        head, count = "\\" + self.shape.head.hex("\\"), len(self.shape.numbers)
-        kinds = f"[{_HEAD} x i8]", f"[{count} x double]"
-        kind, value = ", ".join(kinds), f'{kinds[0]} c"{head}", {kinds[1]} zeroinitializer'
-        return f"@{self.symbol} = hidden global {{ {kind} }} {{ {value} }}, align 16\n"
+        return empty_table(self.symbol, self.shape)
 
 
 class TabledNumbers:
@@ -115,7 +121,7 @@ class TabledNumbers:
         """How the address of an entry is found; empty where there is none."""
         if self._table is None or place < 0:
             return ""
-        return f"getelementptr i8, ptr @{self._table.symbol}, i64 {_HEAD + 8 * place}"
+        return f"getelementptr i8, ptr @{self._table.symbol}, i64 {HEAD + 8 * place}"
 
     def text(self) -> str:
         """The table, if anything of it is used."""
@@ -129,7 +135,7 @@ def filled(data: bytes, shape: Shape) -> bytes:
     begin = data.find(shape.head)
     if begin < 0 or data.find(shape.head, begin + 1) >= 0:
         raise CompileError("internal: the table of an object cannot be found.")
-    begin += _HEAD
+    begin += HEAD
     return data[:begin] + shape.numbers.astype("<f8").tobytes() + data[begin + 8 * len(shape.numbers) :]
 
 

@@ -47,9 +47,9 @@ _INLINE = 100  # instructions up to which routines go into the object of their l
 @dataclass(frozen=True)
 class NeededObject:
     """An object that is needed: its name in the cache, how to write its text, and whether that has loops. One that is
-    `made` already is never kept in the cache: it has the numbers of a sealed part. With a `place` it is not for this
-    process, but for a worker, which shall be able to answer for the function `symbol`. What can be `walked` is ready at
-    once as such a text (see `tiers`).
+    `made` already is never kept in the cache: it is that of a file, or has addresses of this process. With a `place` it
+    is not for this process, but for a worker, which shall be able to answer for the function `symbol`. What can be
+    `walked` is ready at once as such a text (see `tiers`).
     """
 
     key: str
@@ -275,13 +275,16 @@ class Objects:
         others = [name for name in found if foreign.known(name)]  # functions of FMUs
         found = {name: function for name, function in found.items() if name not in others}
         own = {name: function for name, function in found.items() if not sealed.known(name, function)}
-        closed = sealed.objects([name for name in found if name not in own], lanes)
+        files = [name for name in found if name not in own]
+        closed = sealed.objects(files, lanes)
         closed |= {f"{name} {lanes.count}": foreign.foreign_object(name, lanes) for name in others}
         parts = [
             NeededObject(closed_key(name, lanes), lambda f=f: closed_text(seen(f), lanes), is_solver(name))
             for name, f in own.items()
         ]
         parts += [NeededObject(key, str, False, data) for key, data in closed.items()]
+        for text, shape in sealed.joints(files, lanes):
+            parts.append(NeededObject(cache.key("joint", [], text), lambda t=text: t, False, shapes=(shape,)))
         return parts + self._closed_parts(alone, ONE) if alone else parts
 
     def _part(

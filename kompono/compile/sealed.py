@@ -1,7 +1,8 @@
 """Machine code of sealed parts: which of it fits this machine, and how it is joined to the code of an owner.
 
 The code of a file takes its numbers by a third argument (see `lifted`), its owner calls functions of two. Between the
-two stands a small object that is written here for each number of lanes, with the table in it, and lives in memory only.
+two stands a small object that is written here for each number of lanes. It has room for the table, which is filled in
+when it is taken, in memory; on disk there are no numbers.
 Where a file has no code on so many lanes, it goes through them a few at a time, with what code there is.
 
 Behind a wall none of that is linked here: a worker process has it, or wasmtime, and the owner's code asks there.
@@ -12,7 +13,6 @@ from __future__ import annotations
 import ctypes
 import functools
 import hashlib
-import struct
 import threading
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
@@ -22,9 +22,10 @@ import numpy as np
 
 from kompono.compile import assembler, jit
 from kompono.compile.emit import Array, Code, prelude
-from kompono.compile.lanes import ONE, Lanes, constant
+from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import called_symbol
-from kompono.compile.walls.places import Place, asking, stem_of, stubs, symbol_of
+from kompono.compile.numbers import HEAD, Shape, empty_table, filled
+from kompono.compile.walls.places import Place, asking, stubs, symbol_of
 from kompono.errors import CompileError, SealedError
 from kompono.sealed.code import SealedCode, find
 
@@ -33,15 +34,16 @@ if TYPE_CHECKING:
     from kompono.compile.walls.station import Station
 
 _ENTRY = "kompono.enter"
+_TABLE = f"getelementptr (i8, ptr @numbers, i64 {HEAD})"
 
 
 def known(name: str, function: ca.Function) -> bool:
     """Whether a closed function has machine code of its own: it is one of a sealed part that is loaded."""
-    if function.class_name() == "SXFunction":
-        return False
-    if find(name) is None:
+    if find(name) is not None:
+        return True
+    if function.class_name() != "SXFunction":
         raise CompileError(f"{name} is a function of a sealed part that is not loaded in this process.")
-    return True
+    return False
 
 
 def holds(wall: str) -> bool:
@@ -90,14 +92,17 @@ def check_target(names: Iterable[str], path: str) -> str:
 
 def objects(names: Iterable[str], lanes: Lanes) -> dict[str, bytes]:
     """The objects that have some functions of sealed parts, by a name each; equal code comes once."""
-    codes = {code.stem: code for name in names if (found := find(name)) for code in found[:1]}
-    return {key: data for code in codes.values() for key, data in _linked(code, lanes).items()}
+    found = (code.object(*_available(code, lanes.count)) for code in _codes(names))
+    return {f"{hashlib.sha256(data).hexdigest()} code": data for data in found}
 
 
-def _linked(code: SealedCode, lanes: Lanes) -> dict[str, bytes]:
-    target, width = _available(code, lanes.count)
-    data = code.object(target, width)
-    return {f"{hashlib.sha256(data).hexdigest()} code": data, f"{code.stem} {lanes.count}": _joint(code, lanes.count)}
+def joints(names: Iterable[str], lanes: Lanes) -> list[tuple[str, Shape]]:
+    """What stands between these and their owner, as text without numbers, and the numbers."""
+    return [_joint(code, lanes.count) for code in _codes(names)]
+
+
+def _codes(names: Iterable[str]) -> Iterable[SealedCode]:
+    return {code.stem: code for name in names if (found := find(name)) for code in found[:1]}.values()
 
 
 # -- behind a wall
@@ -128,7 +133,9 @@ def _worker(code: SealedCode, lanes: Lanes) -> Station:
     from kompono.compile.walls.station import Station
 
     made = Station(code.file.path, locked=filters.available())
-    made.add(list(_linked(code, lanes).values()), [called_symbol(name, lanes) for name in _names(code)])
+    joint, shape = _joint(code, lanes.count)
+    data = [code.object(*_available(code, lanes.count)), filled(assembler.assemble(joint), shape)]
+    made.add(data, [called_symbol(name, lanes) for name in _names(code)])
     return made
 
 
@@ -151,14 +158,13 @@ def _available(code: SealedCode, count: int) -> tuple[str, int]:
 
 
 @functools.lru_cache(maxsize=256)
-def _joint(code: SealedCode, count: int) -> bytes:
-    """The object between an owner and a sealed part."""
+def _joint(code: SealedCode, count: int) -> tuple[str, Shape]:
+    """The object between an owner and a sealed part: its text, with room for the table, and that."""
     from kompono.compile import lifted
 
     _, width = _available(code, count)
-    table = [constant(value) for value in struct.unpack(f"<{len(code.numbers) // 8}d", code.numbers)]
-    values = ", ".join(f"double {value}" for value in table)
-    text = f"@numbers = private unnamed_addr constant [{len(table)} x double] [{values}], align 8\n"
+    shape = Shape(f"{code.stem} {count}", np.frombuffer(code.numbers, dtype="<f8"))
+    text = empty_table("numbers", shape).replace("hidden", "internal")
     for number, described in sorted(code.described.items()):
         inner = lifted.symbol(code.manifest.code, number, width)
         text += f"declare void @{inner}(ptr, ptr, ptr) nounwind\n"
@@ -166,21 +172,21 @@ def _joint(code: SealedCode, count: int) -> bytes:
             called_symbol(f"{code.stem}_{number}", Lanes(count)), inner, (described.arguments, described.results),
             count, width,
         )  # fmt: skip
-    return assembler.assemble(prelude(text, ONE) + text)
+    return prelude(text, ONE) + text, shape
 
 
 def _through(outer: str, inner: str, sizes: tuple[int, int], count: int, width: int) -> str:
     """A function on `count` lanes that calls one on `width` lanes as often as needed."""
     head = f"void @{outer}(ptr noalias readonly %in, ptr noalias %out) nounwind"
     if count == width:
-        return f"define {head} {{\ntail call void @{inner}(ptr %in, ptr %out, ptr @numbers)\nret void\n}}\n"
+        return f"define {head} {{\ntail call void @{inner}(ptr %in, ptr %out, ptr {_TABLE})\nret void\n}}\n"
     code = Code()
     code.say(f"%given = alloca [{max(sizes[0] * width, 1)} x double], align 64")
     code.say(f"%taken = alloca [{max(sizes[1] * width, 1)} x double], align 64")
     with code.loop(count // width) as block:
         with code.loop(sizes[0]) as i:
             code.copy(Array(code, "%given").at(i * width), Array(code, "%in").at(i * count + block * width), width)
-        code.say(f"call void @{inner}(ptr %given, ptr %taken, ptr @numbers)")
+        code.say(f"call void @{inner}(ptr %given, ptr %taken, ptr {_TABLE})")
         with code.loop(sizes[1]) as i:
             code.copy(Array(code, "%out").at(i * count + block * width), Array(code, "%taken").at(i * width), width)
     return code.define(head)
@@ -189,9 +195,26 @@ def _through(outer: str, inner: str, sizes: tuple[int, int], count: int, width: 
 # -- called from Python
 
 
+_COLUMNS = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+@functools.lru_cache(maxsize=256)
+def _plain(code: SealedCode) -> tuple[dict[int, Any], Any, Any]:
+    """The functions of a file as they are in it, of the addresses of two columns and of the table; where that is, and
+    what keeps the code in memory.
+    """
+    from kompono.compile import lifted
+
+    target, _ = _available(code, 1)
+    symbols = {number: lifted.symbol(code.manifest.code, number, 1) for number in code.described}
+    addresses, owner = jit.place([code.object(target, 1)], list(symbols.values()))
+    table = (ctypes.c_double * (len(code.numbers) // 8)).from_buffer_copy(code.numbers)
+    return {number: _COLUMNS(addresses[symbol]) for number, symbol in symbols.items()}, table, owner
+
+
 @functools.lru_cache(maxsize=1024)
 def _entry(code: SealedCode, number: int) -> Any:
-    """A native function of the addresses of two columns."""
+    """A native function of the addresses of two columns, which asks behind a wall."""
     inner = called_symbol(f"{code.stem}_{number}", ONE)
     text = f"""declare void @{inner}(ptr, ptr) nounwind
 define i64 @{_ENTRY}(ptr %pair) nounwind {{
@@ -202,11 +225,7 @@ call void @{inner}(ptr %in, ptr %out)
 ret i64 0
 }}
 """
-    name = f"{code.stem}_{number}"
-    entry = assembler.assemble(text)
-    if not stem_of(name):
-        return jit.load([entry, *objects([name], ONE).values()], _ENTRY)
-    place = place_of(code.stem, ONE)
+    entry, place = assembler.assemble(text), place_of(code.stem, ONE)
     stub = assembler.assemble(stubs(place, code.stem, [code.functions[number]], ONE))
     return jit.load([entry, stub, asking(place)], _ENTRY, {symbol_of(code.stem, ONE): place.address}, place)
 
@@ -217,13 +236,16 @@ def evaluate(code: SealedCode, number: int, column: np.ndarray) -> np.ndarray:
     if column.shape != (described.arguments,):
         raise SealedError(f"a function of {described.arguments} numbers was given {column.size}.", path=code.file.path)
     result = np.empty(described.results)
+    if not code.wall:
+        functions, table, _ = _plain(code)
+        functions[number](column.ctypes.data, result.ctypes.data, ctypes.addressof(table))
+        return result
     pair = (ctypes.c_void_p * 2)(column.ctypes.data, result.ctypes.data)
     enter = _entry(code, number)
-    place = place_of(code.stem, ONE) if code.wall else None
-    if place is not None:
-        place.revive()
-        place.ready()
+    place = place_of(code.stem, ONE)
+    place.revive()
+    place.ready()
     enter(ctypes.addressof(pair))
-    if place is not None and place.broken:
+    if place.broken:
         raise SealedError(f"{place.trouble()}.", path=code.file.path)
     return result

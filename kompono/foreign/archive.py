@@ -7,6 +7,7 @@ make a line of XML as long as memory) before it is parsed.
 
 from __future__ import annotations
 
+import hashlib
 import stat
 import tempfile
 import zipfile
@@ -30,11 +31,12 @@ class Unpacked:
         self.path = path
         self._folder = tempfile.TemporaryDirectory(prefix="kompono-fmu-", ignore_cleanup_errors=True)
         self.folder = Path(self._folder.name)
-        _unpack(path, self.folder)
+        self.digest = _unpack(path, self.folder)
         self.members = sorted(f.relative_to(self.folder).as_posix() for f in self.folder.rglob("*") if f.is_file())
 
 
-def _unpack(path: Path, folder: Path) -> None:
+def _unpack(path: Path, folder: Path) -> str:
+    """Write the members of a file into a folder; the hash of the file."""
     where = str(path)
     try:
         size = path.stat().st_size
@@ -44,10 +46,12 @@ def _unpack(path: Path, folder: Path) -> None:
     if size > LARGEST:
         raise ModelError(f"the file is larger than {LARGEST >> 20} MB.", path=where, fix=_AGAIN)
     try:
-        with zipfile.ZipFile(path) as archive:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
             entries = _checked(archive, size, where)
             for entry in entries:
                 _write(archive, entry, folder, where)
+            file.seek(0)
+            return hashlib.file_digest(file, "sha256").hexdigest()
     except ModelError:
         raise
     except Exception as error:  # what a damaged zip can raise is not listed anywhere

@@ -8,10 +8,11 @@ without them, so that what is fed back through an FMU is seen to be no algebraic
 from __future__ import annotations
 
 import ctypes
+import hashlib
 import itertools
 import re
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -63,11 +64,20 @@ class Functions:
             self.described[GUARDS] = Described(True, (), told.indicators)
             self.described[EVENT] = Described(True, (), self.epochs.size)
         self.asked = Answer(self._restore), Answer(self._event)  # for native code: another epoch, an event
-        self._native = {n: _Native(self, n) for n, known in self.described.items() if known.results}
+        self.native = {n: _Native(self, n) for n, known in self.described.items() if known.results}
+        self.place = ""  # in its model, once that is translated
         _made[self.stem] = self
 
     def _make_epochs(self) -> Epochs:
         return Epochs(self.instance, self.inputs)
+
+    def have_place(self, path: str, taken: Container[str]) -> None:
+        """Be known by a place in the model from now on, one that is not `taken`; where code of it is kept, calls in it
+        are named by that.
+        """
+        if not self.place or self.place in taken:
+            others = (f"{path} {number}" for number in itertools.count(2))
+            self.place = next(place for place in itertools.chain([path], others) if place not in taken)
 
     def arguments(self, number: int) -> int:
         """How many numbers a function takes: time, states, perhaps inputs, perhaps the epoch."""
@@ -94,7 +104,7 @@ class Functions:
 
     def call(self, number: int, column: ca.SX) -> ca.SX:
         """What a function gives for a column of expressions."""
-        return self._native[number](column)
+        return self.native[number](column)
 
     def evaluate(self, number: int, column: np.ndarray) -> np.ndarray:
         """The same for numbers, through FMPy."""
@@ -149,3 +159,13 @@ def find(name: str) -> tuple[Functions, int] | None:
     matched = _NAME.fullmatch(name)
     owner = _made.get(matched[1]) if matched else None
     return (owner, int(matched[2])) if matched and owner is not None else None
+
+
+def spelled(name: str) -> str:
+    """How a function is called in code that is kept: one of an FMU by the place of that in its model, for the number of
+    an instance says nothing to another process; any other by its name.
+    """
+    found = find(name)
+    if found is None or not found[0].place:
+        return name
+    return f"fmu_{hashlib.sha256(found[0].place.encode()).hexdigest()[:16]}_{found[1]}"

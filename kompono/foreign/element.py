@@ -54,6 +54,7 @@ class Fmu(Subsystem):
         from kompono.foreign.archive import Unpacked
         from kompono.foreign.told import told_by
 
+        self._functions: Functions | None = None
         if not isinstance(file, str | Path):
             raise ModelError(f"file {shown(file)} is no name of a file.", fix='Use e.g. Fmu("plant.fmu", trust=True).')
         if not isinstance(isolate, bool):
@@ -76,6 +77,7 @@ class Fmu(Subsystem):
             fix = 'Give numbers by name: values={"mass": 2.0}.'
             raise ModelError(f"values = {shown(values)} are no mapping.", path=told.path, fix=fix)
         given = _values(told, {**(values or {}), **keywords})
+        self._known = self._unpacked.digest, self._kind, isolate, tuple(given.items())
         for variable in told.inputs:
             self._put(variable, Input(given.pop(variable.name, variable.start), unit=variable.unit))
         if self._kind == "me":
@@ -178,6 +180,16 @@ class Fmu(Subsystem):
             return [relative_path(element, top) for element in seen]
 
         self._stepper.inputs = paths
+
+
+def functions_of(part: Fmu) -> Functions | None:
+    """What it is asked for in model exchange."""
+    return part._functions
+
+
+def known_by(part: Fmu) -> tuple[Any, ...]:
+    """What says all about it that its members do not: the hash of the file, how it is used, what it was given."""
+    return part._known
 
 
 def _chosen(told: Told, kind: Any, every: Any) -> str:

@@ -11,7 +11,7 @@ import importlib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -42,6 +42,7 @@ class SealedCode:
     numbers: bytes  # the table, little-endian doubles
     starts: tuple[np.ndarray, ...]  # of x, by variant
     wall: str = ""  # around it, one of WALLS
+    secret: bytes = field(default=b"", repr=False)  # what is kept of it is locked by, where its numbers are
     shows_states = True  # x is here, not only how far it is from its start
 
     @property
@@ -148,23 +149,24 @@ def load_sealed(path: str | Path, wall: str = "") -> SealedCode:
     if not _machine().holds(wall):
         trust.check(manifest.key, manifest.author, file.path)
     _machine().check_code(manifest.targets, file.path, wall)
-    numbers = _open_numbers(file)
+    numbers, secret = _open_numbers(file)
     sizes = [variant.size for variant in manifest.shape.variants]
     if len(numbers) != 8 * (manifest.numbers + sum(sizes)):
         fix = "Ask its author to seal it again."
         raise SealedError("its numbers are not as many as its code uses.", path=file.path, fix=fix)
     table, rest = numbers[: 8 * manifest.numbers], np.frombuffer(numbers[8 * manifest.numbers :], dtype="<f8")
-    code = SealedCode(file, table, tuple(np.split(rest, np.cumsum(sizes)[:-1])), wall)
+    code = SealedCode(file, table, tuple(np.split(rest, np.cumsum(sizes)[:-1])), wall, secret)
     return _loaded.setdefault(code.stem, code)
 
 
-def _open_numbers(file: SealedFile) -> bytes:
+def _open_numbers(file: SealedFile) -> tuple[bytes, bytes]:
+    """Its numbers, and what only their recipient can have."""
     from kompono.sealed import crypto, keys
     from kompono.sealed.manifest import plain
 
     manifest = file.manifest
     if not manifest.recipients:
-        return file.members["numbers.bin"]
+        return file.members["numbers.bin"], b""
     locked = f"its numbers are locked for {' and '.join(manifest.recipients)}"
     identity = keys.own()
     if identity is None:
@@ -179,7 +181,7 @@ def _open_numbers(file: SealedFile) -> bytes:
         raise SealedError(
             "its numbers do not open with your key.", path=file.path, fix="Ask its author for a new file."
         )
-    return numbers
+    return numbers, crypto.keeping_key(identity.opening, manifest.bound)
 
 
 def find(name: str) -> tuple[SealedCode, int] | None:

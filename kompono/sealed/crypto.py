@@ -14,6 +14,7 @@ from typing import Any
 from kompono.errors import SealedError
 
 _PURPOSE = b"kompono sealed numbers 1"
+_KEPT = b"kompono kept translation 1"
 _SIGNED = b"kompono sealed part 1\n"  # a signature of this kind is for nothing else
 
 
@@ -66,6 +67,29 @@ def signed_by(public: bytes, signature: bytes, text: bytes) -> bool:
     except Exception:  # InvalidSignature, or bytes that are no key
         return False
     return True
+
+
+def keeping_key(private: bytes, bound_to: bytes) -> bytes:
+    """A key for what its owner keeps of something that was locked for this private key."""
+    sha256 = _primitives("hashes").SHA256()
+    return _primitives("kdf.hkdf").HKDF(sha256, 32, salt=bound_to, info=_KEPT).derive(private)
+
+
+def hide(data: bytes, key: bytes, name: str) -> bytes:
+    """Data as it is kept under a name: a nonce (12), and the locked data with its tag (16)."""
+    nonce = os.urandom(12)
+    return nonce + _primitives("ciphers.aead").ChaCha20Poly1305(key).encrypt(nonce, data, name.encode())
+
+
+def seek(hidden: bytes, key: bytes, name: str) -> bytes | None:
+    """What was hidden under a name, or None if it is not as it was."""
+    try:
+        cipher = _primitives("ciphers.aead").ChaCha20Poly1305(key)
+        return cipher.decrypt(hidden[:12], hidden[12:], name.encode())
+    except SealedError:
+        raise
+    except Exception:  # InvalidTag, or bytes that are too few
+        return None
 
 
 def _cipher(shared: bytes, once: bytes, recipient: bytes) -> Any:

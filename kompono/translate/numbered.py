@@ -45,7 +45,7 @@ class Numbered(NamedTuple):
         """What was kept; kernels are read when somebody asks for them."""
         for name, text in data["kernels"].items():
             if name not in kernels:
-                kernels.promised[name] = partial(ca.Function.deserialize, text)
+                kernels.promised[name] = partial(kernels.read, text)
         routines = {name: _read(name, told) for name, told in data["routines"].items()}
         return Numbered(routines, tuple(data["gives"]), data["table"], tuple(data["numbers"]), values)
 

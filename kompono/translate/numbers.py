@@ -28,8 +28,9 @@ from kompono.model.element import Element
 from kompono.translate.algorithm import reads
 from kompono.translate.apart import parts_of_numbers
 from kompono.translate.evaluated import on_arrays
-from kompono.translate.kernels import add_kernel
+from kompono.translate.kernels import Kernels, add_kernel
 from kompono.translate.program import Call, Coded, Routine
+from kompono.translate.texts import written
 
 _NOTHING = ca.SX(0, 1), ca.SX(0, 1)
 
@@ -45,9 +46,9 @@ class Open(NamedTuple):
     texts: tuple[str, str]
 
     @staticmethod
-    def of(texts: Sequence[str], names: Sequence[str]) -> Open:
+    def of(texts: Sequence[str], names: Sequence[str], kernels: Kernels) -> Open:
         """What was kept."""
-        code, table = (ca.Function.deserialize(text) for text in texts)
+        code, table = (kernels.read(text) for text in texts)
         return Open(code, table, tuple(names), (texts[0], texts[1]))
 
 
@@ -252,7 +253,7 @@ class OpenNumbers:
         rest, places, made = extracted(column, numbers)
         code = ca.Function("open", [ca.vertcat(symbols, numbers, *places, columns)], [ca.densify(rest)])
         table = ca.Function("table", [numbers], [ca.densify(ca.vertcat(numbers, *made, told))])
-        return Open(code, table, tuple(names), (code.serialize(), table.serialize()))
+        return Open(code, table, tuple(names), (written(code), written(table)))
 
     def closed(self, kernels: dict[str, ca.Function], opened: Open) -> str:
         """The name of a kernel with its numbers in place."""

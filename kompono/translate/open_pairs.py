@@ -34,6 +34,7 @@ from kompono.translate.numbers import OpenNumbers
 from kompono.translate.patterns import Instance
 from kompono.translate.recipes import Lasting
 from kompono.translate.structure.turned import FollowedBy
+from kompono.translate.texts import written
 
 if TYPE_CHECKING:
     from kompono.translate.declared.elaborate import Elaborated
@@ -245,5 +246,5 @@ def _text(arguments: dict[str, list[ca.SX]], expressions: Any, symbols: Any) -> 
     inputs = ca.vertcat(*{s.element_hash(): s for s in ca.symvar(known)}.values(), *free)
     shapes = [(part.shape, part.sparsity().compress()) for part in map(ca.SX, expressions)]
     places = ca.SX.sym("x", inputs.numel())  # whatever symbols are called
-    text = ca.Function("laws", [places], [ca.Function("laws", [inputs], [column])(places)]).serialize()
+    text = written(ca.Function("laws", [places], [ca.Function("laws", [inputs], [column])(places)]))
     return hashlib.sha256(f"{list(arguments)} {shapes} {text}".encode()).hexdigest()

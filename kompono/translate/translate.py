@@ -39,13 +39,14 @@ from kompono.translate.laws.softened import softened
 from kompono.translate.lengths import lengths_of
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
-from kompono.translate.opened import all_numbers, has_files, on_ranks, open_numbers, open_places, with_numbers
+from kompono.translate.opened import all_numbers, has_hosts, on_ranks, open_numbers, open_places, with_numbers
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.refused import refuse_engine
 from kompono.translate.program import IMPLICIT, Channel, Program, Routine, law_events
 from kompono.translate.routines import Routines
 from kompono.translate.structure.lumps import lumped
 from kompono.translate.structure.topology import Topology, find_topology, place_all
+from kompono.translate.texts import callbacks
 
 if TYPE_CHECKING:
     from kompono.translate.parts.owner import Parted
@@ -112,7 +113,7 @@ def translated(
     entry = engine_named(request.engine)
     chosen = {**entry.options(request), "baumgarte": kinds.frequencies("baumgarte", request.baumgarte)}
     elaborated = _checked(model)
-    kernels = Kernels()
+    kernels = _kernels(elaborated)
     refuse_engine(elaborated, entry)
     parts = closed_subsystems(elaborated, request.closed)
     refuse_laws(elaborated, entry, request.contact)
@@ -120,7 +121,6 @@ def translated(
     if request.contact == SOFT:
         elaborated = softened(elaborated, request.step or entry.step, entry.links)
     away = isolated_subsystems(elaborated, parts, request.isolate)
-    sealed = has_files(elaborated)
     parted, numbers = _divided(elaborated, parts, entry, request, close, away, declared) if parts else (None, None)
     topology = parted.topology if parted else _topology(elaborated, entry, request)
     if entry.grows and parted is None and len(elaborated.bodies) >= request.nested_from:
@@ -131,7 +131,7 @@ def translated(
         named = (*request.cut, *request.independent)
         elaborated, topology = lumped(elaborated, topology, lambda model: _topology(model, entry, request), named)
 
-    if not sealed and not parts:
+    if not parts:
         numbers = all_numbers(elaborated, topology, declared)
     tabled = elaborated if numbers is None else with_numbers(elaborated, numbers)
 
@@ -146,11 +146,11 @@ def translated(
     contact = EVENTS if request.contact == IMPACTS else request.contact  # the same equations
     asked = (*asked, contact) if declared.laws else asked
     asked = (*asked, "numbers in place") if parts and numbers is None else asked
-    kept = None if sealed else find_kept(shelf, declared, asked, kernels, numbers)
+    kept = None if has_hosts(elaborated) else find_kept(shelf, declared, asked, kernels, numbers)
     closing = () if entry.by_joints else closing_elements(elaborated, topology)
     hidden = tuple(elaborated.path(part) for part in elaborated.subsystems if isinstance(part, Sealed | Fmu))
     choose = functools.partial(_chosen, make, elaborated, closing, inline_limit)
-    found = _finished(make, kept, choose, opens=not sealed)
+    found = _finished(make, kept, choose, opens=not hidden)
     found = replace(found, program=replace(found.program, hidden=hidden))
     if parted is None:
         return found
@@ -209,6 +209,10 @@ def _pattern(numbers: OpenNumbers | None, engine: TracedEngine) -> str:
     return numbers.pattern if engine.model.numbers is numbers else repr(lengths_of(numbers))
 
 
+def _kernels(model: Elaborated) -> Kernels:
+    return Kernels(callbacks((model.path(part), part) for part in model.subsystems))
+
+
 def _checked(model: Subsystem) -> Elaborated:
     elaborated = elaborate(model)
     for check in (check_constants, check_joints, check_conditions, check_idle):
@@ -230,7 +234,7 @@ def _divided(
     away: Sequence[Subsystem], declared: Elaborated,
 ) -> tuple[Parted, OpenNumbers | None]:  # fmt: skip
     """The same with numbers that are put in after tracing, where that can be; and these."""
-    if has_files(model) or on_ranks(request):
+    if on_ranks(request):
         return _parted(model, parts, entry, request, close, away), None
     numbers = open_numbers(model, declared)
     parted = _parted(with_numbers(model, numbers), parts, entry, request, close, away)
@@ -375,7 +379,7 @@ def assembly_program(
         return Translation(model, around.topology, around, placing_program(around), lambda _: around)
     opens, model = model.numbers is not None, replace(model, numbers=None)  # those of another engine
     topology = find_topology(model, cut=cut, independent=independent)
-    kernels = Kernels()
+    kernels = _kernels(model)
     numbers = all_numbers(model, topology, model) if opens else None
     traced = model if numbers is None else with_numbers(model, numbers)
     engine = PlacingEngine(traced, topology, kernels, shared=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -58,6 +59,11 @@ class Leg(Subsystem):
         self.expose(self.thigh, foot=self.shank.at(0, 0, -0.27))
 
 
+def _foot(leg: Any) -> Any:
+    """Where a leg stands, whether it is open, closed or a file."""
+    return leg.exposed_frames.get("foot") or leg.foot
+
+
 class Stand(Subsystem):
     """A table on two legs, a loop through their ports, and a ball that may fall on it."""
 
@@ -67,6 +73,7 @@ class Stand(Subsystem):
         mass: float = 1.1, shin: float = 0.33, k: float = 310.0, c: float = 4.3, rest: float = 0.52,
         preload: float = 1.7, upper: float = 0.41, gain: float = 23.0, wanted: float = 0.09, settling: float = 0.07,
         start: float = 0.06, tilt: float = 0.17, bob: float = 0.37, arm: float = 0.19, bob_k: float = 37.0,
+        leg: Callable[..., Any] = Leg,
     ) -> None:  # fmt: skip
         inside: dict[str, Any] = {
             "mass": mass, "shin": shin, "k": k, "c": c, "rest": rest, "preload": preload, "upper": upper, "gain": gain,
@@ -76,12 +83,12 @@ class Stand(Subsystem):
         self.ground, self.gravity = Ground(), Gravity((0, 0, -gravity))
         self.table, self.ball = Body(mass=table, inertia=3 * TENSOR), Body(mass=0.13, inertia=0.01 * TENSOR)
         self.rest_on = Prismatic(self.ground.at(0.02, 0, lift), self.table.at(0, 0.03, 0.02), axis="z")
-        self.left, self.right = Leg(closed=closed, **inside), Leg(closed=closed, **{**inside, "mass": mass * other})
+        self.left, self.right = leg(closed=closed, **inside), leg(closed=closed, **{**inside, "mass": mass * other})
         for name, leg, x in (("left", self.left, -span), ("right", self.right, span)):
             setattr(self, f"{name}_hip", Revolute(self.table.at(x, 0, -depth), leg.thigh.at(0, 0, 0.23), axis="x"))
         self.bar = Body(mass=0.9, inertia=TENSOR)
-        self.ankle = Revolute(self.left.exposed_frames["foot"], self.bar.at(-span, 0, 0.05), axis="x")
-        self.ball_joint = Spherical(self.right.exposed_frames["foot"], self.bar.at(span, 0, 0.05))
+        self.ankle = Revolute(_foot(self.left), self.bar.at(-span, 0, 0.05), axis="x")
+        self.ball_joint = Spherical(_foot(self.right), self.bar.at(span, 0, 0.05))
         self.tied = SpringDamper(self.bar, self.ground.at(0, 0.1, -0.3), k=rail, c=0.13, rest=0.17)
         self.free = Prismatic(self.ground.at(0, 0, height), self.ball, axis="z")
         self.floor = Contact(self.table.plane(), self.ball.sphere(0.07), mu=mu, restitution=0.31)

@@ -16,6 +16,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.translate.symbolic import Vector
+from kompono.translate.texts import written
 
 MOST = 60  # steps
 HALVINGS = 12  # of a step that leads too far
@@ -81,7 +82,7 @@ def _step(system: Vector, unknowns: Vector, others: Vector) -> ca.Function:
     column = ca.vertcat(unknowns, done, others)
     plain = ca.Function("plain", [column], [ca.densify(ca.cse(ca.vertcat(*moved, stay)))])
     x = ca.SX.sym("x", column.numel())
-    name = hashlib.sha256(ca.Function("plain", [x], [plain(x)]).serialize().encode()).hexdigest()[:24]
+    name = hashlib.sha256(written(ca.Function("plain", [x], [plain(x)])).encode()).hexdigest()[:24]
     return ca.Function(f"step_{name}", [x], [plain(x)], {"never_inline": True})
 
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
+from kompono.foreign.element import Fmu, functions_of, known_by
 from kompono.model.body import STARTS, Body, Carrier, Ground
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.controller import Controller
@@ -30,6 +31,7 @@ from kompono.model.sensor import Sensor
 from kompono.model.signal import Input, Output, Parameter, time
 from kompono.model.state import State
 from kompono.model.subsystem import Subsystem
+from kompono.sealed.element import Sealed, code_of
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.laws import ARGUMENTS, law_names, laws
 from kompono.translate.declared.open_laws import OpenLaw
@@ -41,6 +43,7 @@ from kompono.translate.declared.ours import altered, is_ours, sources, written_b
 from kompono.translate.declared.sampling import due_together, rates_of
 from kompono.translate.declared.words import Nameless, Words, pose_bytes, told_numbers
 from kompono.translate.numbers import OpenNumbers
+from kompono.translate.texts import written
 
 _OWN = frozenset((
     "_owner", "_name", "_signals", "_frames_with_signals", "shape", "_members", "_exposed", "_lent", "_unassigned",
@@ -73,8 +76,27 @@ def _changes(base: type, kind: type) -> tuple[frozenset[str], list[str]]:
     return frozenset(public), [n for n in public if getattr_static(kind, n) is not getattr_static(base, n)]
 
 
-def _counts(name: str, value: Any, opened: OpenLaw | None) -> bool:
+_OF_FILES = {  # what such components have that is told by what their file is known by
+    Sealed: frozenset(("_file", "_code", "_problem", "_answers")),
+    Fmu: frozenset(("_unpacked", "_told", "_ports", "_known", "_functions", "_stepper")),
+}
+
+
+def _file(element: Sealed | Fmu) -> tuple[Any, ...]:
+    """What all is said by about a component that is a file."""
+    if isinstance(element, Fmu):
+        functions = functions_of(element)
+        return *known_by(element), functions and functions.place
+    code = code_of(element)
+    if not code.shows_states:
+        raise Nameless("a part that is kept elsewhere")
+    return code.stem, code.manifest.key
+
+
+def _counts(element: Element, name: str, value: Any, opened: OpenLaw | None) -> bool:
     """Whether an attribute has part in a name; numbers and expressions of an `opened` law are in what it returns."""
+    if any(name in names and isinstance(element, kind) for kind, names in _OF_FILES.items()):
+        return False
     if opened is None or name in _OWN:
         return name not in _OWN
     if isinstance(opened, OpenSignals):
@@ -166,7 +188,7 @@ class _Scribe(Words):
         """All of it but the numbers as bytes; expressions as one function of all symbols, those of the model first."""
         known = [time, *ARGUMENTS, *self._signals()]
         column = ca.veccat(*[ca.densify(expression) for expression in (*known, *self.expressions)])
-        text = ca.Function("all", [ca.vertcat(*ca.symvar(column))], [column]).serialize()
+        text = written(ca.Function("all", [ca.vertcat(*ca.symvar(column))], [column]))
         return repr(self.words).encode() + text.encode()
 
     def _signals(self) -> list[ca.SX]:
@@ -201,6 +223,8 @@ class _Scribe(Words):
         opened = self._opening.of(element)
         if isinstance(element, OPENED):
             self.asked[element] = opened
+        if isinstance(element, Sealed | Fmu):
+            self.words.append(("file", *_file(element)))
         begins = (*self._start(element), *self._sampling(element)) if self._ours[kind] else ()
         if isinstance(element, Event):
             self.visit([changed for changed, _ in element.changes])
@@ -223,7 +247,7 @@ class _Scribe(Words):
         words, expressions = len(self.words), len(self.expressions)
         self._strict = True
         self.words.append(("ours", type(element).__module__, type(element).__qualname__))
-        held = {name: value for name, value in vars(element).items() if _counts(name, value, opened)}
+        held = {name: value for name, value in vars(element).items() if _counts(element, name, value, opened)}
         try:
             apart = _only_by_others(element, opened)
             for name in (name for name in held if name not in begins):
@@ -309,7 +333,7 @@ class _Scribe(Words):
                     self.visit(getattr(element, name))
         self._strict = False
         for name, value in vars(element).items():
-            if _counts(name, value, opened) and name not in begins:
+            if _counts(element, name, value, opened) and name not in begins:
                 self._held(element, name, value, _only_by_others(element, opened))
         self._law(opened)
         self.traced |= opened is not None and not isinstance(opened, OpenSignals | OpenEquations)

@@ -17,6 +17,8 @@ from typing import Any, NamedTuple, Protocol
 import casadi as ca
 import numpy as np
 
+from kompono.foreign.code import spelled
+from kompono.sealed.shelf import shelf_for
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.sameness import Nameless, Names, names_of
 from kompono.translate.kernels import Kernels, kernel_text
@@ -178,7 +180,13 @@ class KeptTranslation:
         coded = self.numbers.coded.get(routine.calls[0].kernel) if self.numbers and len(routine.calls) == 1 else None
         if coded is None:
             return self._text(routine)
-        told = [coded.digest, coded.numbers.astype("<f8").tobytes().hex(), coded.length, coded.called, coded.timed]
+        told = [
+            coded.digest,
+            coded.numbers.astype("<f8").tobytes().hex(),
+            coded.length,
+            [*map(spelled, coded.called)],
+            coded.timed,
+        ]
         return self._plain(routine) | {"kernels": {}, "coded": told}
 
     def _promised(self, data: dict[str, Any], name: str, make: Callable[[], Routine]) -> Routine:
@@ -191,7 +199,7 @@ class KeptTranslation:
         def code() -> ca.Function:
             kept = self._read(self._open, name)
             if kept is not None and hashlib.sha256(kept["open"][0].encode()).hexdigest() == digest:
-                return ca.Function.deserialize(kept["open"][0])
+                return self.kernels.read(kept["open"][0])
             return found.opened[make().calls[0].kernel].code  # it is gone, or another one by now
 
         def kernel() -> ca.Function:
@@ -201,7 +209,7 @@ class KeptTranslation:
         found, values = self.numbers, np.frombuffer(bytes.fromhex(numbers), dtype="<f8").astype(float)
         if call.kernel not in self.kernels:
             self.kernels.promised[call.kernel] = kernel
-        found.coded.setdefault(call.kernel, Coded(code, digest, values, length, tuple(called), timed))
+        found.coded.setdefault(call.kernel, Coded(code, digest, values, length, self.kernels.names(called), timed))
         return routine
 
     def _opened(self, routine: Routine) -> dict[str, Any] | None:
@@ -245,7 +253,7 @@ class KeptTranslation:
         if not data["numbers"]:
             return self._routine(data)
         (call,) = data["calls"]
-        kernel = self.numbers.closed(self.kernels, Open.of(data["open"], data["numbers"]))
+        kernel = self.numbers.closed(self.kernels, Open.of(data["open"], data["numbers"], self.kernels))
         return self._routine(data | {"calls": [[kernel, *call[1:]]]})
 
     def _fits(self, data: dict[str, Any]) -> bool:
@@ -273,7 +281,7 @@ class KeptTranslation:
     def _routine(self, data: dict[str, Any]) -> Routine:
         for name, text in data["kernels"].items():
             if name not in self.kernels:
-                self.kernels.promised[name] = partial(ca.Function.deserialize, text)
+                self.kernels.promised[name] = partial(self.kernels.read, text)
         calls = tuple(Call(kernel, tuple(i), tuple(o), path) for kernel, i, o, path in data["calls"])
         sizes = [tuple((name, size) for name, size in data[key]) for key in ("inputs", "outputs")]
         result = tuple(tuple(row) for row in data["result"])
@@ -328,6 +336,6 @@ def find_kept(
         return names_of(model, options, again=again, numbers=numbers)
 
     try:
-        return KeptTranslation(shelf, name, kernels, numbers)
+        return KeptTranslation(shelf_for(shelf, model.subsystems), name, kernels, numbers)
     except (Nameless, RecursionError):
         return None

@@ -161,13 +161,17 @@ class RelativeEngine(JudgingEngine):
         closures: Closures = self.probe.closures
         if self._opens:
             kinematics = self._rebind(tracer, kinematics.q, kinematics.v)
-            closures = {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
+            closures = self._closures_through(kinematics)
         live = self._opened_rows(self._found)
         columns = {
             key: {joint: live[key].without_noise(block, tracer) for joint, block in closure.columns.items()}
             for key, closure in closures.items()
         }
         return Posed(tracer, kinematics, closures, columns)
+
+    def _closures_through(self, kinematics: Kinematics) -> Closures:
+        """All closing conditions, with G on the speeds of the state."""
+        return {element: trace_closure(kinematics, element, self.laws) for element in self.closing}
 
     def _projection(self, name: str, *, held: bool) -> Routine:
         tracer, kinematics = self._start()

@@ -18,6 +18,7 @@ from kompono.errors import TranslationError
 from kompono.translate.algorithm import algorithm, operand_counts
 from kompono.translate.laws.naming import respond_name, told_name
 from kompono.translate.symbolic import Matrix, Vector
+from kompono.translate.texts import written
 
 _ONCE = {  # operations that are linear, by which of their operands change
     (True,): (ca.OP_NEG, ca.OP_TWICE, ca.OP_ASSIGN),
@@ -38,7 +39,7 @@ def split(outputs: Vector, z: Vector, feet: int = 0) -> tuple[Vector, ca.Functio
     made = ca.substitute(ca.vertcat(*walk.results), z, asked) if walk.results else ca.SX(0, 1)
     column = ca.vertcat(given, asked)
     plain = ca.Function("plain", [column], [ca.densify(made)])
-    name = hashlib.sha256(plain.serialize().encode()).hexdigest()[:24]
+    name = hashlib.sha256(written(plain).encode()).hexdigest()[:24]
     values = ca.vertcat(ca.SX(0, 1), *walk.values)
     factor = ca.Function("factor", [x], [values])(x) if walk.values else values
     name = respond_name(z.numel(), name, feet)

@@ -22,6 +22,7 @@ class Stacked:
     modes: tuple[tuple[Mode, ...], ...] = ()
     size: int = 0
     measures: int = 0
+    of_joints: bool = False  # whether forces of joints that can be seen limit friction
 
     @staticmethod
     def of(rows: LawRows) -> Stacked:

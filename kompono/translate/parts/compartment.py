@@ -283,11 +283,13 @@ def starts(twin: Engine) -> tuple[dict[Joint, int], dict[Joint, int]]:
 
 
 def _joined(model: Elaborated, cut: list[str], independent: list[str], close: Close | None) -> Twin | None:
-    """The twin of the same in joint coordinates with its sealed parts closed, if there are some."""
+    """The twin of the same in joint coordinates with its sealed parts closed, if there are some; its numbers are in
+    place.
+    """
     sealed = [part for part in model.subsystems if isinstance(part, Sealed)]
     if not sealed:
         return None
-    twin = Compartment(model, sealed, cut=cut, independent=independent, close=close).twin
+    twin = Compartment(replace(model, numbers=None), sealed, cut=cut, independent=independent, close=close).twin
     assert isinstance(twin, Twin)
     return twin
 

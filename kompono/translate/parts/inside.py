@@ -52,6 +52,7 @@ from kompono.translate.parts.report import drift_of, report_inside
 from kompono.translate.parts.ticks import sampled
 from kompono.translate.program import Channel
 from kompono.translate.symbolic import Scalar, Vector
+from kompono.translate.texts import written
 from kompono.translate.tracer import InlineTracer
 
 LEVELS = ("rate", "residual", "speed")
@@ -305,7 +306,7 @@ def _closed(output: Vector, groups: dict[str, Vector], stem: str, numbers: OpenN
     column = ca.vertcat(ca.SX(0, 1), *[groups[name] for name in kept], *signals, places)
     x = ca.SX.sym("x", column.numel())
     plain = ca.Function("plain", [column], [output])(x)
-    name = hashlib.sha256(ca.Function("plain", [x], [plain]).serialize().encode()).hexdigest()[:24]
+    name = hashlib.sha256(written(ca.Function("plain", [x], [plain])).encode()).hexdigest()[:24]
     return PartFunction(ca.Function(f"{stem}_{name}", [x], [plain], {"never_inline": True}), kept, signals, made)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 
 import casadi as ca
@@ -42,12 +43,13 @@ class SolvedByParts(LawsByRows):
 
     def _stack(self, compartment: Compartment, by_rows: bool = False) -> None:
         """Take the units of all parts, in the order of the open model; those of sealed parts are behind them."""
-        self.unit_order = compartment.laws.order(LawRows(self.model))
+        rows = LawRows(self.model)
+        self.unit_order = compartment.laws.order(rows)
         self.by_rows = by_rows or bool(sealed_in(compartment))
         self._tell_shared(compartment)
         if self.by_rows:
             stacked = compartment.laws.within(self.unit_order, self.model.modes, len(self.model.events))
-            self.law_rows = stacked  # type: ignore[assignment]
+            self.law_rows = replace(stacked, of_joints=rows.of_joints)  # type: ignore[assignment]
 
     def _tell_shared(self, compartment: Compartment) -> None:
         """Warn where friction follows a reaction that is not unique, in a loop through the border of a part."""
