@@ -28,7 +28,7 @@ def open_numbers_of(part: Elaborated, topology: Topology, opening: Opening) -> O
 
     numbers = OpenNumbers({part.path(body): body for body in part.bodies}, laws)
     numbers.frames = {}  # each by its body and its place
-    numbers.lengths = named_lengths(part, joints=True)
+    numbers.lengths = named_lengths(part)
     numbers.directions, numbers.grounds = named_directions(part, topology), named_grounds(part)
     numbers.pairs = OpenPairs(replace(part, numbers=numbers), topology)
     return numbers
