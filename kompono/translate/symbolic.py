@@ -37,3 +37,8 @@ def with_entries(pattern: ca.SX, entries: Sequence[ca.SX]) -> ca.SX:
 def constants_kept(value: ca.SX) -> ca.SX:
     """A matrix of fresh symbols in place of all entries that are not constant."""
     return with_entries(value, [e if e.is_constant() else ca.SX.sym("x") for e in entries_of(value)])
+
+
+def number_places(value: Vector) -> tuple[int, ...]:
+    """Places of entries that are numbers."""
+    return tuple(k for k in range(value.numel()) if value[k].is_constant())

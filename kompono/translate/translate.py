@@ -394,10 +394,7 @@ def placing_program(engine: PosedEngine, kept: KeptTranslation | None = None) ->
     model = engine.model
     kinds = (model.inputs, model.parameters, model.modes, model.states)
     inputs, parameters, modes, states = (tuple(map(model.path, kind)) for kind in kinds)
-    names = engine.coordinate_names(), engine.speed_names()
+    names = engine.coordinate_names(), engine.speed_names(), inputs, parameters
     routines = Routines(engine.placing_routines(), kept)
     coded = model.numbers.coded if model.numbers is not None else {}
-    return Program(
-        engine.kernels, routines, *names, inputs, parameters, modes=modes, states=states, coded=coded,
-        away=engine.walled_parts,
-    )  # fmt: skip
+    return Program(engine.kernels, routines, *names, modes=modes, states=states, coded=coded, away=engine.walled_parts)

@@ -29,7 +29,7 @@ from kompono.translate.motion.conditions import (
     velocity_rows,
 )
 from kompono.translate.structure.topology import Topology
-from kompono.translate.symbolic import Vector
+from kompono.translate.symbolic import Vector, number_places
 
 if TYPE_CHECKING:
     from kompono.translate.elimination.blocks import PivotReference
@@ -158,7 +158,7 @@ class JudgingEngine(SolvedEngine):
         once it was put right, too, but not left out.
         """
         known: dict[Joint, tuple[int, ...]] = self.__dict__.get("locked", {})  # nobody left out what was not looked for
-        return {joint: places for joint, places in known.items() if joint in q and places == _numbers(q[joint])}
+        return {joint: places for joint, places in known.items() if joint in q and places == number_places(q[joint])}
 
     def _without_locked(
         self, q: dict[Joint, Vector], v: dict[Joint, Vector]
@@ -203,7 +203,7 @@ class JudgingEngine(SolvedEngine):
         return bool(self.locked) or self.axes is not None
 
     @property
-    def _narrow_name(self) -> str:
+    def _prefix(self) -> str:
         """What numbers begin with that are found so. One engine of a model may lock freedoms and another not."""
         return "narrow " if self.locked else "turned loops "
 
@@ -227,12 +227,12 @@ class JudgingEngine(SolvedEngine):
         if any(len(one.size) for one in self.live.values()) and self._closed_start is not None:
             known = self.probe.positions  # with closed loops, found for all rows as declared
             live = probe.add_slips(live, self._elimination_order(), self._closed_start, self.locked, known)
-        return Judged(live, self._compared(live, self._narrow_name))
+        return Judged(live, self._compared(live, self._prefix))
 
     def judged(self, kinematics: Kinematics) -> Judged:
         """What is known of the conditions with the freedoms and in the axes that a motion has."""
         if kinematics.locked or kinematics.axes is not None:
-            return replace(self._narrow, live=self._opened_rows(self._narrow.live, self._narrow_name))
+            return replace(self._narrow, live=self._opened_rows(self._narrow.live, self._prefix))
         return Judged(self._opened_rows(self.live), self._references)
 
     def _opened_rows(self, live: dict[Element, LiveRows], name: str = "") -> dict[Element, LiveRows]:
@@ -294,7 +294,7 @@ class JudgingEngine(SolvedEngine):
         if self._references:
             self._allowed_gap()
         if self._narrows:
-            numbers.decided(f"{self._narrow_name}locked", (self.locked_places, len(self._narrow.references)))
+            numbers.decided(f"{self._prefix}locked", (self.locked_places, len(self._narrow.references)))
         if self.axes is not None:
             from kompono.translate.motion.loads import inertia_pattern
 
@@ -317,8 +317,7 @@ class JudgingEngine(SolvedEngine):
         for motion in still if self.axes is None else [*still, still[0].turned(self.axes)]:
             find_places(motion, self.closing)
         find_ratios(self.model, self.topology, self.sets)
-        moving = (self._narrow.live, self._narrow_name) if self._narrows else (self.live, "")
-        for rows, name in ((self._found, ""), moving):
+        for rows, name in ((self._found, ""), (self._narrow.live, self._prefix) if self._narrows else (self.live, "")):
             self._opened_rows(rows, name)
 
     # -- conditions that are linear in the coordinates
@@ -399,8 +398,3 @@ class JudgingEngine(SolvedEngine):
         still = {key: ca.SX(value.numel(), 1) for key, value in kinematics.v.items()}
         trial = kinematics.with_speeds(still | trial_speeds(kinematics.model, form))
         return trace_violation(trial, form.element, self.laws, "rate")
-
-
-def _numbers(value: Vector) -> tuple[int, ...]:
-    """Places of entries that are numbers."""
-    return tuple(k for k in range(value.numel()) if value[k].is_constant())
