@@ -23,7 +23,7 @@ from kompono.translate.motion.conditions import trace_closure
 from kompono.translate.motion.loads import body_inertia
 from kompono.translate.parts.border import port_in
 from kompono.translate.parts.compartment import Compartment
-from kompono.translate.parts.moment import Moment
+from kompono.translate.parts.moment import Moment, counted_rates
 from kompono.translate.symbolic import Vector
 
 
@@ -58,7 +58,7 @@ def _speeds(inside: Compartment, now: Moment) -> Vector:
 def _rates(inside: Compartment, now: Moment) -> Vector:
     links = {link.joint: link for link in inside.topology.links if link.joint is not None}
     own = [now.kinematics.step(links[joint]).rate for joint in inside.joints]
-    return ca.vertcat(ca.SX(0, 1), *own, *[now.counted_rates()[joint] for joint in inside.counted])
+    return ca.vertcat(ca.SX(0, 1), *own, *counted_rates(now).values())
 
 
 def _reach(inside: Compartment, now: Moment) -> Vector:

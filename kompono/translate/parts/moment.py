@@ -299,7 +299,7 @@ class Moment:
             wanted, fields = condensed.given_to(part, solution), condensed.loads.for_part(part)
             inner[part] = self._ask(part, "resolve", fields=fields, given=wanted)
         memory = ca.vertcat(mode_rates(self.compartment.model, self.kinematics), self._state_rates(given))
-        return CompartmentState(q, v, self.counted_rates(), memory, inner)
+        return CompartmentState(q, v, counted_rates(self), memory, inner)
 
     def _state_rates(self, given: Vector) -> Vector:
         """Rates of the compartment's own states; they may use results."""
@@ -308,14 +308,6 @@ class Moment:
             writer = PartedWriter(self, self.forces(whole=True), given)
             bind_signals(self.tracer, self.kinematics, writer.acceleration, writer.readings)
         return state_rates(self.tracer, model)
-
-    def counted_rates(self) -> dict[Joint, Vector]:
-        """Rates of angles that are counted."""
-        found = {}
-        for joint in self.compartment.counted:
-            q, v = self.kinematics.joint_state(joint)
-            found[joint] = self.tracer.call(lambda q, v, j=joint: j.rate(q, v), q, v)
-        return found
 
     def corrected(self, condensed: Condensed, solution: Solution, level: str) -> CompartmentState:
         """The state with a correction made."""
@@ -390,3 +382,12 @@ class Moment:
             inside = self._ask(part, "gap")
             worst = self.tracer.call(ca.fmax, worst, inside)
         return worst
+
+
+def counted_rates(now: Moment) -> dict[Joint, Vector]:
+    """Rates of angles that are counted."""
+    found = {}
+    for joint in now.compartment.counted:
+        q, v = now.kinematics.joint_state(joint)
+        found[joint] = now.tracer.call(lambda q, v, j=joint: j.rate(q, v), q, v)
+    return found

@@ -9,8 +9,8 @@ conditions, by numbers and without names.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cached_property, lru_cache
-from typing import Any
+from functools import cached_property, lru_cache, partial
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -251,17 +251,6 @@ class SealedPart(Part):
                 place += 1
         return moving, matrix
 
-    @property
-    def tells_places(self) -> bool:
-        """Whether it is in joint coordinates, and knows itself with its bodies placed one by one."""
-        return "placed" in self.variant.functions
-
-    def placed(self, kinematics: Kinematics) -> Vector:
-        """Where its bodies are: coordinates and speeds of `PlacedInner`."""
-        told = self.border.base
-        base = motion_of_base(kinematics, told, self.path) if told is not None else None
-        return self.ask(kinematics, "placed", self.state(kinematics), base=base)
-
     def mobilities(self) -> dict[Body, np.ndarray]:
         """How easily forces move each port at the start (6, 6), alike in all directions, with the rest free."""
         described = self.variant.functions["violated_rate"]
@@ -343,6 +332,25 @@ def sealed_in(compartment: Compartment | SealedInside) -> list[SealedPart]:
     """All parts from files in a compartment, at any depth."""
     found: list[SealedPart] = [part for part in compartment.parts if isinstance(part, SealedPart)]
     return [*found, *(deeper for part in compartment.parts for deeper in sealed_in(part.inside))]
+
+
+class Whereabouts(NamedTuple):
+    """Where the bodies inside a part in joint coordinates are: coordinates and speeds of its `PlacedInner`."""
+
+    part: Sealed
+    placed: Callable[[Kinematics], Vector]
+
+
+def placed_in(compartment: Compartment | SealedInside) -> list[Whereabouts]:
+    """Those of all sealed parts that know themselves with their bodies placed one by one."""
+
+    def trace(part: SealedPart, kinematics: Kinematics) -> Vector:
+        told = part.border.base
+        base = motion_of_base(kinematics, told, part.path) if told is not None else None
+        return part.ask(kinematics, "placed", part.state(kinematics), base=base)
+
+    told = [part for part in sealed_in(compartment) if "placed" in part.variant.functions]
+    return [Whereabouts(part.part, partial(trace, part)) for part in told]
 
 
 def walled_in(compartment: Compartment | SealedInside) -> dict[str, tuple[str, ...]]:

@@ -38,7 +38,7 @@ from kompono.translate.tracer import Tracer
 
 if TYPE_CHECKING:
     from kompono.translate.parts.compartment import Compartment
-    from kompono.translate.parts.sealed import SealedPart
+    from kompono.translate.parts.sealed import SealedPart, Whereabouts
 
 
 class AroundSealed(PosedEngine):
@@ -53,8 +53,10 @@ class AroundSealed(PosedEngine):
         return sealed_in(self.compartment)
 
     @property
-    def placed_parts(self) -> Sequence[SealedPart]:
-        return [part for part in self._sealed if part.tells_places]
+    def placed_parts(self) -> Sequence[Whereabouts]:
+        from kompono.translate.parts.sealed import placed_in
+
+        return placed_in(self.compartment)
 
     @property
     def walled_parts(self) -> dict[str, tuple[str, ...]]:
