@@ -42,8 +42,8 @@ from kompono.compile.straight import (
     in_turns,
     instructions,
 )
-from kompono.errors import CompileError
-from kompono.foreign.code import spelled
+from kompono.errors import CompileError, KomponoError, ModelError
+from kompono.foreign.code import find, spelled
 
 if TYPE_CHECKING:
     from kompono.compile.packed import OnLanes
@@ -339,7 +339,7 @@ def lower(
             values[k] = inputs[instruction.index]
         elif op == ca.OP_CALL:
             if calls is None or instruction.function is None:
-                raise CompileError("a closed function is called where that is not possible.")
+                raise _nobody_asked(instruction.function)
             ask = partial(body.invoke, calls, instruction.function, operands, copied=copied.get(k, ()), address=address)
             values[k] = ask() if on_lanes is None else on_lanes.call(k, ask)
         elif op == ROUND and calls is not None:
@@ -378,3 +378,14 @@ def _side_by_side(
     planned = packs.packs_of(found, fused)
     made = None if planned is None else OnLanes(planned, body, values, single)
     return made if made is not None and made.has_order else None
+
+
+def _nobody_asked(function: ca.Function | None) -> KomponoError:
+    """What is wrong where a piece of a step asks somebody, on the discrete engine."""
+    found = find(function.name()) if function is not None else None
+    if found is None:
+        return CompileError("a closed function is called where that is not possible.")
+    fix = "Use engine='relative' or 'absolute', or co-simulation: Fmu(..., kind='cs', every=1e-3)."
+    return ModelError(
+        "forces follow from an FMU in model exchange, which no piece of a step asks.", path=found[0].place, fix=fix
+    )

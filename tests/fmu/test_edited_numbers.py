@@ -140,3 +140,9 @@ def test_another_file_or_value_is_another_model(
     assert "derivative" in traced
     with pytest.raises(ModelError, match="trust=True"):
         Fmu(path)
+
+
+def test_no_piece_of_a_step_of_the_discrete_engine_asks_one(exported: Callable[..., Path]) -> None:
+    with pytest.raises(ModelError, match=r"plants\.0: .*no piece of a step asks") as error:
+        simulate(Driven(exported(Swing)), until=1e-3, engine="discrete")
+    assert "kind='cs'" in str(error.value.fix)
