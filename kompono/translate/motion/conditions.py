@@ -29,7 +29,6 @@ from kompono.spatial.vectors import carry_twist, twist_cross, twist_matrix
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.open_units import with_numbers
 from kompono.translate.lengths import with_lengths
-from kompono.translate.motion.loads import effort_wrench
 from kompono.translate.recipes import Lasting
 from kompono.translate.structure.topology import Topology
 from kompono.translate.symbolic import Matrix, Vector
@@ -345,6 +344,8 @@ def _trace_body_coupling(
     """A coupling's rows on bodies: a joint's speeds are E^T times the relative twist of its frames, with the wrenches E
     of its efforts, E^T S = 1, so that multipliers act as efforts do (on a screw: as a torque, which pushes nothing).
     """
+    from kompono.translate.motion.loads import effort_wrench  # runs from the cache go without
+
     inner = trace_coupling(kinematics, coupling)
     path, call = kinematics.model.path(coupling), kinematics.tracer.call
     bias = inner.bias

@@ -158,7 +158,7 @@ def find_poses(kinematics: Kinematics, pairs: Iterable[Joint | Constraint]) -> N
         if link.joint is None:
             kinematics.step(link)
             continue
-        if link.crosses:
+        if link.crosses or link.carrier in kinematics.given.steps:
             continue
         _, moved = hanging.base(link)
         hanging.shifted(link, moved, kinematics.q[link.joint])

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import casadi as ca
 import numpy as np
@@ -24,11 +25,13 @@ from kompono.spatial.rotation import quaternion_matrix
 from kompono.spatial.vectors import check_inertia, doubtful_inertias
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.engine import Engine
-from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.starts.asked import BODY, AskedBody, AskedJoint, AskedStart, RowNames
 from kompono.translate.starts.guess import coordinates_of_bodies
 from kompono.translate.starts.unit import on_manifold, tell, unit
 from kompono.translate.structure.topology import Link
+
+if TYPE_CHECKING:
+    from kompono.translate.engines.posed import PosedEngine
 
 _BODY = {
     "position": ("x", "y", "z"),
