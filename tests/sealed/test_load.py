@@ -11,9 +11,10 @@ import pytest
 from sealed.files import changed, functions, run, write
 from sealed.test_lifted import readable
 
-from kompono.compile import Kernel, cache, sealed, targets
+from kompono.compile import Kernel, assembler, cache, sealed, targets
 from kompono.compile.lanes import Lanes
 from kompono.compile.lower import called_symbol
+from kompono.compile.numbers import filled
 from kompono.errors import CompileError, SealedError
 from kompono.sealed import SealedCode, archive, keys, load_sealed, trust
 from kompono.sealing import seal_functions
@@ -96,7 +97,9 @@ def test_any_number_of_lanes(code: SealedCode, lanes: int) -> None:
     name = f"{code.stem}_{number}"
     columns = np.random.default_rng(0).normal(size=(3, lanes)) + 13
     result = np.zeros((2, lanes))
-    run(list(sealed.objects([name], Lanes(lanes)).values()), called_symbol(name, Lanes(lanes)), [columns, result])
+    between = [filled(assembler.assemble(text), shape) for text, shape in sealed.joints([name], Lanes(lanes))]
+    data = [*sealed.objects([name], Lanes(lanes)).values(), *between]
+    run(data, called_symbol(name, Lanes(lanes)), [columns, result])
     exact = np.array([code.evaluate(number, column) for column in columns.T]).T
     assert np.array_equal(result, exact)
 
