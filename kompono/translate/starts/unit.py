@@ -18,9 +18,11 @@ _WHOLE = "Give all four of a unit quaternion, e.g. those of rotation('z', 0.3)."
 
 
 def unit(entries: np.ndarray, given: np.ndarray, path: str) -> np.ndarray:
-    """The unit quaternion (4,) that has the `given` entries (4,), if there is one; else the one in their direction."""
+    """The unit quaternion (4,) that has the `given` entries (4,), if there is one; else the one in their direction.
+    Beside entries of length one, but for rounding, or longer ones, the others are zero.
+    """
     left, free = 1.0 - entries[given] @ entries[given], entries[~given] @ entries[~given]
-    found = np.where(given, entries, entries * np.sqrt(left / free)) if left >= 0 and free > 0 else entries
+    found = np.where(given, entries, entries * np.sqrt(max(left, 0.0) / free)) if free > 0 else entries
     length = np.linalg.norm(found)
     if length < 1e-12:
         raise RunError("start values of zero alone are no orientation.", path=path, fix=_WHOLE)
