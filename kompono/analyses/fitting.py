@@ -148,8 +148,11 @@ def _bounds(parameters: Any, runs: _Runs) -> list[tuple[float, float]]:
     return found
 
 
-def _deviations(noise: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, float]:
+def _deviations(noise: Any, tables: Mapping[str, Any]) -> dict[str, float]:
     """Standard deviations of measured channels, those given."""
+    if not isinstance(noise, Mapping):
+        fix = 'Give standard deviations by channel: noise={"pin.angle": 1e-3}.'
+        raise RunError(f"noise = {shown(noise)} is no mapping.", fix=fix)
     for name in noise:
         if name not in tables:
             raise RunError(f"there is noise of {name!r}, which was not measured.", fix=suggest(name, tables))
@@ -236,7 +239,7 @@ def identify(
     asked = varied(model, parameters, None, initial, options)
     settings = settings_for(asked.simulation, until, step, method, rtol, None, None)
     runs = _Runs(asked, settings, tables, inputs, "identifying")
-    sizes = dict.fromkeys(tables, 1.0) | _deviations(noise or {}, tables)
+    sizes = dict.fromkeys(tables, 1.0) | _deviations({} if noise is None else noise, tables)
 
     def residuals(scaled: np.ndarray) -> np.ndarray:
         result = runs.at(scaled)
@@ -279,8 +282,12 @@ def _table(name: str, given: Any, times: Any) -> tuple[np.ndarray, np.ndarray]:
     at, values = given if isinstance(given, tuple) else (times, given)
     if at is None:
         raise RunError(f"nothing says when {name!r} was measured.", fix="Give times=, or a pair (times, values).")
-    at, values = np.asarray(at, dtype=float).reshape(-1), np.asarray(values, dtype=float).reshape(-1)
-    if len(at) != len(values) or not len(at) or not np.isfinite(values).all() or np.any(np.diff(at) <= 0) or at[0] < 0:
+    try:
+        at, values = (np.asarray(column, dtype=float).reshape(-1) for column in (at, values))
+        known = len(at) == len(values) > 0 and bool(np.isfinite(values).all()) and at[0] >= 0
+    except (TypeError, ValueError):  # words, or rows that are not equally long
+        known = False
+    if not known or not np.all(np.diff(at) > 0):
         fix = "Give as many finite values as times, which increase from 0 s on."
         raise RunError(f"what was measured of {name!r} is no curve over time.", fix=fix)
     return at, values

@@ -189,6 +189,8 @@ def test_parameters_of_a_noisy_four_bar_are_recovered() -> None:
         (lambda: sensitivities(bouncer(), [], until=0.1), "nothing is varied"),
         (lambda: identify(bouncer(), {"x": AT}, ["g"], noise={"y": 1.0}), "noise of 'y'"),
         (lambda: identify(bouncer(), {"x": AT}, ["g"], noise={"x": 0.0}), "not positive"),
+        (lambda: identify(bouncer(), {"x": AT}, ["g"], noise=0.1), "noise = 0.1 is no mapping"),
+        (lambda: identify(bouncer(), {"x": (["a"], [1.0])}, ["g"]), "no curve over time"),
     ],
 )
 def test_what_cannot_be_is_said(ask: Any, words: str) -> None:
