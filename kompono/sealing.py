@@ -19,6 +19,7 @@ from kompono.compile.lanes import Lanes
 from kompono.compile.lower import check_shape
 from kompono.compile.straight import zero_results
 from kompono.errors import SealedError
+from kompono.given import flag
 from kompono.model.body import Body
 from kompono.model.shape import Shape as Picture
 from kompono.model.shape import shapes_of
@@ -162,7 +163,7 @@ def seal(
         raise SealedError(
             f"contact is {contact!r}.", path=str(path), fix=f"Give {EVENTS!r} or {SOFT!r}: owners choose steps."
         )  # fmt: skip
-    names = list(public)
+    placed, names = flag(placed, "placed =", str(path), error=SealedError), list(public)
     component = built(part, names) if isinstance(part, type) else part
     shown, entered = alone(component, names, closed_start, SEALED_STEP if contact == SOFT else None, placed)
     _refuse_stops(shown.model)

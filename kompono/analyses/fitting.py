@@ -148,11 +148,16 @@ def _bounds(parameters: Any, runs: _Runs) -> list[tuple[float, float]]:
     return found
 
 
-def _deviations(noise: Any, tables: Mapping[str, Any]) -> dict[str, float]:
+def _mapping(given: Any, what: str) -> Mapping[str, Any]:
+    """What was given by channel."""
+    if not isinstance(given, Mapping):
+        fix = f'Give it by channel: {what}={{"pin.angle": ...}}.'
+        raise RunError(f"{what} = {shown(given)} is no mapping.", fix=fix)
+    return given
+
+
+def _deviations(noise: Mapping[str, Any], tables: Mapping[str, Any]) -> dict[str, float]:
     """Standard deviations of measured channels, those given."""
-    if not isinstance(noise, Mapping):
-        fix = 'Give standard deviations by channel: noise={"pin.angle": 1e-3}.'
-        raise RunError(f"noise = {shown(noise)} is no mapping.", fix=fix)
     for name in noise:
         if name not in tables:
             raise RunError(f"there is noise of {name!r}, which was not measured.", fix=suggest(name, tables))
@@ -232,14 +237,14 @@ def identify(
     """
     from scipy.optimize import least_squares
 
-    tables = {name: _table(name, given, times) for name, given in measured.items()}
+    tables = {name: _table(name, given, times) for name, given in _mapping(measured, "measured").items()}
     if not tables:
         raise RunError("nothing was measured.", fix='Give e.g. {"pin.angle": (times, values)}.')
     until = max(float(at[-1]) for at, _ in tables.values())
     asked = varied(model, parameters, None, initial, options)
     settings = settings_for(asked.simulation, until, step, method, rtol, None, None)
     runs = _Runs(asked, settings, tables, inputs, "identifying")
-    sizes = dict.fromkeys(tables, 1.0) | _deviations({} if noise is None else noise, tables)
+    sizes = dict.fromkeys(tables, 1.0) | _deviations(_mapping({} if noise is None else noise, "noise"), tables)
 
     def residuals(scaled: np.ndarray) -> np.ndarray:
         result = runs.at(scaled)

@@ -18,7 +18,7 @@ from kompono.analyses.held_laws import held_gaps
 from kompono.beginning import CLOSE, OPEN, GoingOn
 from kompono.compile import Interpreter
 from kompono.errors import ModelWarning, RunError, warn
-from kompono.given import number
+from kompono.given import number, texts
 from kompono.kinds import end
 from kompono.model.subsystem import Subsystem
 from kompono.options import check_known
@@ -246,7 +246,7 @@ def _simulation(model: Subsystem | Simulation, options: Mapping[str, Any]) -> Si
 
 def listed(names: Iterable[str]) -> tuple[str, ...]:
     """Names, whether one or several were given."""
-    return (names,) if isinstance(names, str) else tuple(names)
+    return texts(names, "what is named,", error=RunError, fix='Give a name, or several: ["pin.angle", "k"].')
 
 
 def in_joint_coordinates(point: Point) -> Point:

@@ -190,6 +190,9 @@ def test_parameters_of_a_noisy_four_bar_are_recovered() -> None:
         (lambda: identify(bouncer(), {"x": AT}, ["g"], noise={"y": 1.0}), "noise of 'y'"),
         (lambda: identify(bouncer(), {"x": AT}, ["g"], noise={"x": 0.0}), "not positive"),
         (lambda: identify(bouncer(), {"x": AT}, ["g"], noise=0.1), "noise = 0.1 is no mapping"),
+        (lambda: identify(bouncer(), [1.0], ["g"]), r"measured = \[1.0\] is no mapping"),
+        (lambda: sensitivities(bouncer(), None, until=0.1), "named, None is not a list"),
+        (lambda: minimize(bouncer(), "x", [["g"]], until=0.1), "named, .* is not a text"),
         (lambda: identify(bouncer(), {"x": (["a"], [1.0])}, ["g"]), "no curve over time"),
     ],
 )
