@@ -12,7 +12,7 @@ from nonsmooth.test_soft import Ball, Brick, Rubbing, apexes, sticks
 from nonsmooth.touching_machines import OffASphere
 
 from kompono import Body, Event, Ground, Mode, RunError, Subsystem, rotation, simulate, simulate_many, time
-from kompono.library import Contact, JointEffort, Planar, Prismatic, Revolute, solids
+from kompono.library import AppliedLoad, Contact, Gravity, JointEffort, Planar, Prismatic, Revolute, solids
 from kompono.model.law import JointLaw, Unit
 
 
@@ -70,6 +70,27 @@ def test_many_runs_in_steps() -> None:
     many = simulate_many(Ball(), until=0.6, contact="steps", initial={"slide.displacement": [0.8, 1.0]})
     alone = simulate(Ball(), until=0.6, contact="steps")
     assert many["slide.displacement"][1] == pytest.approx(alone["slide.displacement"], abs=1e-12)
+
+
+class Lifted(Subsystem):
+    """A table on rough legs, pulled up by more than its weight from a sample on."""
+
+    def __init__(self, legs: int) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        self.table = Body(mass=1.0, inertia=(1, 1, 1), start_position=(0, 0, 1))
+        corners = [(1, 1, -1), (-1, -1, -1), (-1, 1, -1), (1, -1, -1)] if legs > 1 else [(0, 0, -1)]
+        self.legs = Contact(self.ground.plane(), self.table.points(*corners), mu=0.3)
+        self.lift = Mode(0.0, every=0.01, offset=0.005)
+        self.lift.next = 12.0
+        self.pull = AppliedLoad(self.table, force=(0, 0, self.lift))
+
+
+@pytest.mark.parametrize("contact", ["events", "steps"])
+@pytest.mark.parametrize("legs", [1, 4])
+def test_rough_legs_without_friction_to_bear_are_lifted(legs: int, contact: str) -> None:
+    """What pulls could not stick with a force of nothing, which has no direction to slip in."""
+    result = simulate(Lifted(legs), until=0.02, step=1e-3, contact=contact)
+    assert result["table.position.z"][-1] == pytest.approx(1 + (12 - 9.81) * 0.015**2 / 2, abs=1e-12)
 
 
 class Drawer(Subsystem):

@@ -148,7 +148,7 @@ class _Look:
         force = hypot(*(self.z[row] for row in rows))
         limit = self.static_limit(unit)
         wrong = (force - limit) * mobility
-        if wrong <= tolerance + ROUNDING * limit * mobility:
+        if not force or wrong <= tolerance + ROUNDING * limit * mobility:  # a limit below zero is the contact's flaw
             return None
         way = (-self.z[rows[0]] / force, -self.z[rows[1]] / force if len(rows) == 2 else 0.0)
         allowed = self.freedom.allows(unit, SLIDES)
