@@ -91,8 +91,13 @@ class JumpingSettler:
         if self.leaning.asked:
             change = LawChange((time, before, parameters.copy()), after, happened, NOBODY, step)
             return np.concatenate([after, self.jump(change, columns).T.ravel()]), happened
+        if not len(fired):
+            raise RunError(
+                f"what an event switches at {time:g} s catches something, and contact or friction settle behind that "
+                "blow: a run has no derivatives there.", fix="Ask until a time before.",
+            )  # fmt: skip
         if len(fired) > 1 or time - self._last < TOGETHER:
-            path = self.near.units[int(fired[0])].path if len(fired) else ""
+            path = self.near.units[int(fired[0])].path
             raise RunError(
                 f"two changes happen together at {time:g} s: which comes first decides, so nothing is smooth.",
                 path=path, fix="Ask until a time before, or tell them apart by a little.",

@@ -28,6 +28,8 @@ from kompono.translate.routines import Routines
 from kompono.translate.slopes import routine_of, symbolic
 from kompono.translate.symbolic import Vector
 
+_PROJECTING = ("project", "open_project")
+
 
 @dataclass(frozen=True)
 class ModelVariation:
@@ -46,7 +48,7 @@ class ModelVariation:
             "outputs": lambda: self._moved("outputs"),
         }
         for name in self.near.routines:
-            if name in ("project",) or name.startswith("tick_"):
+            if name in _PROJECTING or name.startswith("tick_"):
                 makers[name] = lambda name=name: self._moved(name)
             elif name == "gap":
                 makers[name] = lambda name=name: self._same(name)
@@ -106,7 +108,7 @@ class ModelVariation:
         product = self.near.routines[routine]
         first, *others = symbolic(self.near.kernels, product, own)
         labels = [label for label, _ in product.outputs]
-        told = routine not in ("derivative", "project") and not routine.startswith("tick_")
+        told = routine not in ("derivative", *_PROJECTING) and not routine.startswith("tick_")
         values = [ca.vertcat(first, self._pushed(first, own, seeds, told)), *others]
         return self._routine(name or routine, x, dict(zip(labels, values, strict=True)))
 
@@ -202,9 +204,13 @@ class LaneVariation(ModelVariation):
 
 
 def reset_of(program: Program, routine: str, own: Vector) -> Vector:
-    """The state behind an event, projected where a condition depends on what is switched, as loops do."""
+    """The state behind an event, projected where a condition depends on what is switched, as loops do. Of models with
+    laws it is not: if anything is caught they settle, and who runs the derivatives hears of that.
+    """
     size, routines, kernels = program.state_size, program.routines, program.kernels
     reset = symbolic(kernels, routines[routine], own)[0]
+    if program.laws:
+        return reset
     changed = [1 + k for k in range(size) if not ca.is_equal(reset[k], own[1 + k])]
     if "project" not in routines or not ca.depends_on(symbolic(kernels, routines["project"], own)[0], own[changed]):
         return reset

@@ -8,8 +8,21 @@ import casadi as ca
 import numpy as np
 import pytest
 
-from kompono import Body, Coupling, Event, Ground, Mode, Output, Subsystem, sensitivities, simulate
-from kompono.library import Planar
+from kompono import (
+    Body,
+    Coupling,
+    Event,
+    Ground,
+    Mode,
+    Output,
+    Parameter,
+    RunError,
+    Subsystem,
+    minimize,
+    sensitivities,
+    simulate,
+)
+from kompono.library import DryFriction, EndStops, Gravity, JointEffort, Planar, Prismatic
 
 MASSES, INERTIAS = np.array([5.0, 3.0]), np.array([0.5, 0.3])
 PLACES, SPEEDS = np.array([[0.0, 0.0], [1.0, 0.2]]), np.array([[0.3, 0.0], [-0.2, 0.1]])
@@ -82,7 +95,75 @@ def test_momentum_stays_whatever_the_step(options: dict[str, Any]) -> None:
     assert abs(result[f"{path}one.angle"][-1] - angle) < 1e-11
 
 
+class Hook(Coupling):
+    """Holds two slides together when it is `shut`."""
+
+    def __init__(self, first: Prismatic, second: Prismatic, shut: Mode) -> None:
+        super().__init__(first, second)
+        self.gap = shut * (second.displacement - first.displacement)
+
+    def conditions(self) -> list[Any]:
+        return [self.gap]
+
+
+class Shunted(Subsystem):
+    """A wagon rubs along, meets one that sticks, and both go on."""
+
+    def __init__(self, sticks: float) -> None:
+        self.ground, self.shut, self.push = Ground(), Mode(0), Parameter(0.0)
+        self.wagons = [Body(mass=m, inertia=(1, 1, 1)) for m in (1.0, 2.0)]
+        self.one = Prismatic(self.ground, self.wagons[0], axis="x", displacement=-0.5, displacement_rate=1.5)
+        self.other = Prismatic(self.ground, self.wagons[1], axis="x")
+        self.rubs = [DryFriction(self.one, preload=0.5), DryFriction(self.other, preload=sticks)]
+        self.hook, self.drive = Hook(self.one, self.other, self.shut), JointEffort(self.one, self.push)
+        self.meet = Event(self.one.displacement - self.other.displacement, {self.shut: 1})
+
+
+@pytest.mark.parametrize("sticks", [0.2, 5.0])
+@pytest.mark.parametrize("options", [{}, {"step": 5e-3}, {"method": "dopri5"}, {"engine": "absolute"}])
+def test_what_sticks_gives_way_to_the_blow(sticks: float, options: dict[str, Any]) -> None:
+    """A friction of some newtons bears no blow: speeds behind it are those of momentum, and then it rubs."""
+    result = simulate(Shunted(sticks), until=0.9, **options)
+    speed, slows = np.sqrt(1.5**2 - 2 * 0.5 * 0.5) / 3, (0.5 + sticks) / 3
+    left = min(0.9 - result.statistics["events"][0][0], speed / slows)
+    assert abs(result["other.displacement"][-1] - (speed * left - slows * left**2 / 2)) < 1e-10
+    assert [name for _, name in result.statistics["events"]][:2] == ["meet", "rubs.1.slips"]
+
+
+class Standing(Subsystem):
+    """What stands on a stop is met from above (1) or below (-1)."""
+
+    def __init__(self, side: int) -> None:
+        self.ground, self.gravity, self.shut = Ground(), Gravity(), Mode(0)
+        self.bodies = [Body(mass=m, inertia=(1, 1, 1)) for m in (1.0, 2.0)]
+        self.one = Prismatic(
+            self.ground, self.bodies[0], axis="z", displacement=0.5 * side, displacement_rate=-4 * side
+        )
+        self.other = Prismatic(self.ground, self.bodies[1], axis="z")
+        self.stop, self.hook = EndStops(self.other, lower=0.0), Hook(self.one, self.other, self.shut)
+        self.meet = Event(-side * self.one.displacement - self.shut, {self.shut: 1})
+
+
+def test_what_is_caught_strikes_where_it_stands_and_lifts_from_there() -> None:
+    above, below = (simulate(Standing(side), until=0.3, step=1e-3) for side in (1, -1))
+    assert [name for _, name in above.statistics["events"]] == ["meet", "stop.lower.strikes"]
+    assert np.abs(above["other.displacement"]).max() < 1e-9
+    assert below["other.displacement"].max() == pytest.approx((16 - 9.81) / 9 / (2 * 9.81), abs=2e-6)
+
+
 def test_derivatives_go_through_a_capture() -> None:
     run = sensitivities(Docking(), ["one.x.rate"], until=UNTIL, step=1e-2, channels=["far"])
     far = [places[1] @ [1.0, 0.3] + 0.1 * angle for places, angle in (known(SPEEDS[0, 0] + d) for d in (1e-5, -1e-5))]
     assert abs(run["far/one.x.rate"][-1] - (far[0] - far[1]) / 2e-5) < 1e-8
+
+
+def test_derivatives_end_where_laws_settle_behind_a_capture() -> None:
+    run: dict[str, Any] = {"until": 0.3, "step": 1e-3}
+    assert sensitivities(Shunted(5.0), ["push"], channels=["one.displacement"], **run)["one.displacement/push"][
+        -1
+    ] == pytest.approx(0.045)
+    run["until"] = 0.5
+    with pytest.raises(RunError, match=r"0\.354249 s catches something"):
+        sensitivities(Shunted(5.0), ["push"], channels=["one.displacement"], **run)
+    with pytest.raises(RunError, match=r"0\.354249 s catches something"):
+        minimize(Shunted(5.0), "one.displacement", ["push"], gradient="adjoint", most=0, **run)
