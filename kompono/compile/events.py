@@ -25,7 +25,7 @@ from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
 from kompono.compile.law_bounds import SLOW
 from kompono.compile.law_events import begin_anew, settle
-from kompono.compile.law_state import ACTS, HOLDS
+from kompono.compile.law_state import ACTS, HOLDS, IDLE
 from kompono.compile.machine import Machine, stop_if_unanswered, tells_rates, tells_slopes
 
 LIMIT = 100  # events in one step
@@ -100,6 +100,8 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
         settled = settle(machine, time, law & ~any_, adaptive)
     with code.when(any_):
         halting = code.variable(BOOL, False)
+        if machine.program.laws:
+            machine.copy("stage", "state")
         for k in range(first_law):
             if k in machine.program.stops:
                 halting.set(halting.get() | (machine.vector("pending")[k] > 0.0))
@@ -113,7 +115,8 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
         begin_anew(machine, adaptive)
         if machine.program.stops:
             machine.fail(halting.get(), ChunkEnd.HALTED)
-        machine.fail(caught, ChunkEnd.LAWS)
+        if machine.program.laws:
+            machine.fail(caught, ChunkEnd.LAWS)
     return any_ | settled
 
 
@@ -121,25 +124,21 @@ def _catch(machine: Machine, time: Value) -> Value:
     """Let a condition that is held from here on stop what it meets, at this instant; whether laws are to settle then.
 
     What sticks, or touches, gives way to that blow: no friction bears it, and where gaps would close they strike when
-    laws settle. Where nobody can tell what moves without laws (parts, derivatives), that is left to the next step.
+    laws settle. Where nobody can tell what moves without laws (in parts), that is left to the next step. Speeds before
+    are in `stage`; events change them by nothing else.
     """
     code, block, program = machine.code, machine.block, machine.program
-    caught = code.variable(BOOL, False)
+    change, first = code.variable(REAL, 0.0), len(program.coordinates)
     if not program.laws:
         machine.project(time, "state")
-        return caught.get()
+        return change.get() > SLOW
     freed = "open_project" in program.routines
     with code.when(block.acting <= (HOLDS if freed else ACTS)):
-        machine.copy("stage", "state")
-        machine.project(time, "stage", freed=freed)
-        change, first = code.variable(REAL, 0.0), len(program.coordinates)
-        before, after = machine.vector("state").at(first), machine.vector("stage").at(first)
+        machine.project(time, "state", freed=freed)
+        before, after = machine.vector("stage").at(first), machine.vector("state").at(first)
         with code.loop(len(program.speeds)) as i:
             change.set(code.math("maxnum", change.get(), code.math("fabs", after[i] - before[i])))
-        caught.set(change.get() > SLOW)
-        with code.when(caught.get()):
-            machine.copy("state", "stage")
-    return caught.get()
+    return (change.get() > SLOW) & (block.acting > IDLE)
 
 
 def _switch(machine: Machine, time: Value, k: int) -> None:

@@ -204,17 +204,16 @@ class LaneVariation(ModelVariation):
 
 
 def reset_of(program: Program, routine: str, own: Vector) -> Vector:
-    """The state behind an event, projected where a condition depends on what is switched, as loops do. Of models with
-    laws it is not: if anything is caught they settle, and who runs the derivatives hears of that.
+    """The state behind an event, projected where a condition depends on what is switched, as loops do: by a routine in
+    which laws hold nothing. If they act they settle then, and who runs the derivatives hears of that.
     """
     size, routines, kernels = program.state_size, program.routines, program.kernels
+    name = "open_project" if program.laws else "project"
     reset = symbolic(kernels, routines[routine], own)[0]
-    if program.laws:
-        return reset
     changed = [1 + k for k in range(size) if not ca.is_equal(reset[k], own[1 + k])]
-    if "project" not in routines or not ca.depends_on(symbolic(kernels, routines["project"], own)[0], own[changed]):
+    if name not in routines or not ca.depends_on(symbolic(kernels, routines[name], own)[0], own[changed]):
         return reset
-    return symbolic(kernels, routines["project"], ca.vertcat(own[0], reset, own[1 + size :]))[0]
+    return symbolic(kernels, routines[name], ca.vertcat(own[0], reset, own[1 + size :]))[0]
 
 
 def no_variation(program: Program, routines: Sequence[str] = ("derivative", "project", "guards")) -> tuple[str, str]:
