@@ -31,6 +31,7 @@ from kompono.compile.machine import Machine, stop_if_unanswered, tells_rates, te
 LIMIT = 100  # events in one step
 _TOLERANCE, _ROUNDING = 1e-12, 4 * 2.0**-52  # of the time of an event, absolute and relative
 _NEVER = -1e300
+_GAP = 0  # the kind of units that are gaps
 _SPARE = 8.0  # two to the number of trials there may be more than bisection would need
 
 
@@ -124,20 +125,25 @@ def _catch(machine: Machine, time: Value) -> Value:
     """Let a condition that is held from here on stop what it meets, at this instant; whether laws are to settle then.
 
     What sticks, or touches, gives way to that blow: no friction bears it, and where gaps would close they strike when
-    laws settle. Where nobody can tell what moves without laws (in parts), that is left to the next step. Speeds before
-    are in `stage`; events change them by nothing else.
+    laws settle. So modes of laws hold nothing meanwhile. Where these are elsewhere, that is left to the next step. The
+    state before is in `stage`; events change no speeds, and no modes of laws.
     """
     code, block, program = machine.code, machine.block, machine.program
     change, first = code.variable(REAL, 0.0), len(program.coordinates)
     if not program.laws:
         machine.project(time, "state")
         return change.get() > SLOW
-    freed = "open_project" in program.routines
-    with code.when(block.acting <= (HOLDS if freed else ACTS)):
-        machine.project(time, "state", freed=freed)
-        before, after = machine.vector("stage").at(first), machine.vector("state").at(first)
+    behind = first + len(program.speeds)
+    places = [(behind + unit.modes[0], float(unit.kind != _GAP)) for unit in program.laws]  # open, or slips
+    before, after = machine.vector("stage"), machine.vector("state")
+    with code.when(block.acting <= (ACTS if program.opaque else HOLDS)):
+        for place, mode in places:
+            after[place] = mode
+        machine.project(time, "state")
+        for place, _ in places:
+            after[place] = before[place]
         with code.loop(len(program.speeds)) as i:
-            change.set(code.math("maxnum", change.get(), code.math("fabs", after[i] - before[i])))
+            change.set(code.math("maxnum", change.get(), code.math("fabs", after[i + first] - before[i + first])))
     return (change.get() > SLOW) & (block.acting > IDLE)
 
 

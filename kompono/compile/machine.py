@@ -181,14 +181,14 @@ class Machine:
 
     def project(
         self, time: Value, state: str, where: Value | bool = True, *, aside: bool = False,
-        note: Callable[[Value], None] | None = None, freed: bool = False,
+        note: Callable[[Value], None] | None = None,
     ) -> Value:  # fmt: skip
         """Bring a state back to the constraints, if the model has any and the run wants it; whether that succeeded.
 
         On several lanes, only those of `where` move, and each only as often as it needs, as if it were alone.
         One projection leaves about the square of the change it made, so a large change asks for another. What a
         projection says of the rank there goes to `near`, except for a state `aside` of the motion. Whoever wants to
-        `note` what is projected is told the number of each projection, before it. With `freed` laws hold nothing.
+        `note` what is projected is told the number of each projection, before it.
         """
         near = self.code.variable(self.lanes.truth, True)
         if "project" not in self.program.routines:
@@ -201,11 +201,7 @@ class Machine:
             with code.forever():
                 if note is not None:
                     note(count.get())
-                targets = ["corrected", *["near"] * (self.tells_nearness and not aside)]
-                if freed:
-                    self._evaluate(self.program.routines["open_project"], time, state, *targets)
-                else:
-                    self.evaluate(routine, time, state, *targets)
+                self.evaluate(routine, time, state, "corrected", *["near"] * (self.tells_nearness and not aside))
                 change = code.variable(self.lanes.real, 0.0)
                 for first, size in self.moving:
                     with code.loop(size) as i:

@@ -28,8 +28,6 @@ from kompono.translate.routines import Routines
 from kompono.translate.slopes import routine_of, symbolic
 from kompono.translate.symbolic import Vector
 
-_PROJECTING = ("project", "open_project")
-
 
 @dataclass(frozen=True)
 class ModelVariation:
@@ -48,7 +46,7 @@ class ModelVariation:
             "outputs": lambda: self._moved("outputs"),
         }
         for name in self.near.routines:
-            if name in _PROJECTING or name.startswith("tick_"):
+            if name in ("project",) or name.startswith("tick_"):
                 makers[name] = lambda name=name: self._moved(name)
             elif name == "gap":
                 makers[name] = lambda name=name: self._same(name)
@@ -108,7 +106,7 @@ class ModelVariation:
         product = self.near.routines[routine]
         first, *others = symbolic(self.near.kernels, product, own)
         labels = [label for label, _ in product.outputs]
-        told = routine not in ("derivative", *_PROJECTING) and not routine.startswith("tick_")
+        told = routine not in ("derivative", "project") and not routine.startswith("tick_")
         values = [ca.vertcat(first, self._pushed(first, own, seeds, told)), *others]
         return self._routine(name or routine, x, dict(zip(labels, values, strict=True)))
 
@@ -204,8 +202,8 @@ class LaneVariation(ModelVariation):
 
 
 def reset_of(program: Program, routine: str, own: Vector) -> Vector:
-    """The state behind an event, projected where a condition depends on what is switched, as loops do: by a routine in
-    which laws hold nothing. If they act they settle then, and who runs the derivatives hears of that.
+    """The state behind an event, projected where a condition depends on what is switched, as loops do: while laws hold
+    nothing. If they act they settle then, and who runs the derivatives hears of that.
     """
     size, routines, kernels = program.state_size, program.routines, program.kernels
     name = "open_project" if program.laws else "project"

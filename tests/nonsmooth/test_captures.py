@@ -119,15 +119,22 @@ class Shunted(Subsystem):
         self.meet = Event(self.one.displacement - self.other.displacement, {self.shut: 1})
 
 
+class Train(Subsystem):
+    def __init__(self, sticks: float) -> None:
+        self.part = Shunted(sticks)
+
+
 @pytest.mark.parametrize("sticks", [0.2, 5.0])
-@pytest.mark.parametrize("options", [{}, {"step": 5e-3}, {"method": "dopri5"}, {"engine": "absolute"}])
+@pytest.mark.parametrize(
+    "options", [{}, {"step": 5e-3}, {"method": "dopri5"}, {"engine": "absolute"}, {"closed": ["part"]}]
+)
 def test_what_sticks_gives_way_to_the_blow(sticks: float, options: dict[str, Any]) -> None:
     """A friction of some newtons bears no blow: speeds behind it are those of momentum, and then it rubs."""
-    result = simulate(Shunted(sticks), until=0.9, **options)
+    result = simulate(Train(sticks), until=0.9, **options)
     speed, slows = np.sqrt(1.5**2 - 2 * 0.5 * 0.5) / 3, (0.5 + sticks) / 3
     left = min(0.9 - result.statistics["events"][0][0], speed / slows)
-    assert abs(result["other.displacement"][-1] - (speed * left - slows * left**2 / 2)) < 1e-10
-    assert [name for _, name in result.statistics["events"]][:2] == ["meet", "rubs.1.slips"]
+    assert abs(result["part.other.displacement"][-1] - (speed * left - slows * left**2 / 2)) < 1e-10
+    assert [name for _, name in result.statistics["events"]][:2] == ["part.meet", "part.rubs.1.slips"]
 
 
 class Standing(Subsystem):
