@@ -15,7 +15,21 @@ import pytest
 from translate.test_lengths import kernels
 from translate.test_numbers import Shelf, translated
 
-from kompono import Body, Event, Field, Ground, Input, Mode, Output, Parameter, State, Subsystem, Unit, simulate
+from kompono import (
+    Body,
+    Electrical,
+    Event,
+    Field,
+    Ground,
+    Input,
+    Mode,
+    Output,
+    Parameter,
+    State,
+    Subsystem,
+    Unit,
+    simulate,
+)
 from kompono.library import (
     Brake,
     Contact,
@@ -24,10 +38,14 @@ from kompono.library import (
     Orifice,
     PressureSource,
     Prismatic,
+    Reference,
+    Resistor,
     Restrictor,
     Revolute,
     RotationalSpringDamper,
     Tank,
+    TwoPins,
+    VoltageSource,
 )  # fmt: skip
 from kompono.model.law import JointLaw, PairLaw
 from kompono.translate.declared.elaborate import elaborate
@@ -249,6 +267,38 @@ class Piped(Subsystem):
 def test_networks_that_are_iterated_keep_their_numbers() -> None:
     first, second = named(Piped()), named(Piped(resistance=2.1e8))
     assert first.open != second.open
+
+
+class Bent(TwoPins):
+    """What flows is not linear in what is across, nor does it tell that."""
+
+    kind = Electrical
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.require(self.flow - (self.drop**3 - self.drop))
+
+
+class Latch(Subsystem):
+    """A network with three answers: which of them it is follows from the start."""
+
+    def __init__(self, voltage: float) -> None:
+        self.source, self.wire, self.bent, self.zero = VoltageSource(voltage), Resistor(3.0), Bent(), Reference()
+        self.connect(self.source.p, self.wire.p)
+        self.connect(self.wire.n, self.bent.p)
+        self.connect(self.source.n, self.bent.n, self.zero.pin)
+        self.seen = State(0.0)
+        self.seen.rate = self.bent.p.v
+
+
+def test_what_an_iteration_begins_from_is_found_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KOMPONO_CACHE", str(tmp_path))
+
+    def end(voltage: float, *, cache: bool = True) -> float:
+        return simulate(Latch(voltage), until=0.1, step=1e-2, cache=cache).end.values["seen"]
+
+    assert end(3.0) > 0.1
+    assert end(0.1) == end(0.1, cache=False) < 0
 
 
 class Crate(Subsystem):
