@@ -79,7 +79,10 @@ class Fmu(Subsystem):
         given = _values(told, {**(values or {}), **keywords})
         self._known = self._unpacked.digest, self._kind, isolate, tuple(given.items())
         for variable in told.inputs:
-            self._put(variable, Input(given.pop(variable.name, variable.start), unit=variable.unit))
+            value = given.pop(variable.name, None)
+            made = Input(variable.start if value is None else value, unit=variable.unit)
+            made._has_source = value is not None  # what the file starts with is not of the owner
+            self._put(variable, made)
         if self._kind == "me":
             self._exchange(told, given)
         else:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from math import isfinite
 from typing import Any
 
 import casadi as ca
@@ -204,10 +203,13 @@ class Body(Carrier):
             )
 
 
-@lru_cache(maxsize=1024)
-def _point(x: float, y: float, z: float) -> ca.DM | None:
-    """Three numbers as a column, None if one is not finite; models may have many equal ones."""
-    return ca.DM([x, y, z]) if isfinite(x) and isfinite(y) and isfinite(z) else None
+def check_origin() -> None:
+    """Raise ModelError if somebody has written into the pose that all bodies share, which is then put right."""
+    position, rotation = _HERE.position.full(), _HERE.rotation.full()
+    if position.any() or not np.array_equal(rotation, np.eye(3)):
+        _HERE.position[:, :], _HERE.rotation[:, :] = np.zeros((3, 1)), np.eye(3)
+        fix = "Give it another one: frame.pose = Pose.constant(position, rotation)."
+        raise ModelError("the pose of a frame was changed in place, and frames share poses: all would move.", fix=fix)
 
 
 @lru_cache(maxsize=256)

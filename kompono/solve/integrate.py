@@ -25,7 +25,7 @@ from kompono.solve.methods import METHODS, Family
 from kompono.solve.progress import Progress
 from kompono.solve.records import Recorder
 from kompono.solve.scipy_methods import integrate_scipy
-from kompono.solve.settings import Settings, check_events, check_settings, check_stages
+from kompono.solve.settings import Settings, check_events, check_periods, check_settings, check_stages
 from kompono.translate.program import Program
 
 if TYPE_CHECKING:
@@ -101,6 +101,7 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
         raise RunError(f"guard_checks goes with other methods than {method.name}.", fix=fix)
     check_events(problem.kernel.program, settings.method)
     check_stages(problem.kernel.program, settings.method)
+    check_periods(problem.kernel.program, problem.feed, settings)
     if problem.journal is None or problem.journal.resumed is None:
         begin = settings.begin
         problem.feed.begin(begin, problem.held)

@@ -12,6 +12,7 @@ import numpy as np
 from kompono.errors import RunError, RunWarning, nearest, warn
 from kompono.given import shown
 from kompono.request import Request
+from kompono.solve.inputs import Feed
 from kompono.solve.methods import METHODS
 from kompono.translate.engines.registry import EngineEntry, engine_named
 from kompono.translate.program import Program, TableRoutine
@@ -105,6 +106,18 @@ def check_stages(program: Program, method: str) -> None:
         if refused is not None:
             path, why, fix = refused
             raise RunError(f"{why}, and {method} needs the exact slopes of the whole model.", path=path, fix=fix)
+
+
+def check_periods(program: Program, feed: Feed, settings: Settings) -> None:
+    """Raise for a sampling period so short that instants do not follow each other in time: nothing would go on."""
+    known = [("", every) for every, _ in program.rates]
+    known += [(one.name, one.period) for one in feed.sources if one.is_callable]
+    for path, period in known:
+        if settings.until > 2**53 * period:
+            raise RunError(
+                f"a sampling period of {period:g} s cannot be told from nothing at {float(settings.until):g} s.",
+                path=path, fix="Sample less often.",
+            )  # fmt: skip
 
 
 def unsolvable(program: Program) -> tuple[str, str, str] | None:

@@ -100,6 +100,16 @@ def test_parameters_states_and_inputs_start_as_asked(exported: Callable[..., Pat
         plant.port("height_")
 
 
+def test_an_input_that_starts_with_a_value_may_be_fed(exported: Callable[..., Path]) -> None:
+    """What a file starts with is no source; what its owner gives is one."""
+    file = exported(Swing, inputs={"torque": 0.7})
+    assert Fmu(file, trust=True).torque.value == 0.7
+    result = simulate(Beside(file), until=0.2, step=1e-3, inputs={"torque": 0.4}).check()
+    assert np.abs(result["plant.pin_angle"] - result["pin.angle"]).max() < 1e-12
+    with pytest.raises(ModelError, match="a source of its own"):
+        Beside(file, torque=0.7)
+
+
 def test_what_is_fed_back_through_an_fmu(exported: Callable[..., Path]) -> None:
     """Height depends on no input: it may be fed back. Power depends on the push: that is an algebraic loop."""
 

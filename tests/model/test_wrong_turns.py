@@ -20,6 +20,7 @@ from kompono import (
     Input,
     KomponoError,
     Mode,
+    ModelError,
     ModelWarning,
     Output,
     RunError,
@@ -205,3 +206,12 @@ def test_a_rate_that_ends_between_two_evaluations_is_named() -> None:
     with pytest.warns(RunWarning):
         result = simulate(Tank(), until=3.0)
     assert result.status.message.startswith("level: its rate is not a number")
+
+
+def test_a_pose_that_is_written_into_moves_no_other_frame() -> None:
+    first = simulate(Bench(), until=0.01).table
+    edited = Bench()
+    edited.pin.second.pose.rotation[0, 0] = 0.5
+    with pytest.raises(ModelError, match="changed in place"):
+        simulate(edited, until=0.01)
+    assert (simulate(Bench(), until=0.01).table == first).all()

@@ -15,6 +15,7 @@ from kompono import (
     Mode,
     ModelError,
     Output,
+    RunError,
     Sealed,
     State,
     Subsystem,
@@ -261,3 +262,21 @@ def test_what_is_wrong_is_said():
         Mode(0).next = 3
     with pytest.raises(ModelError, match="offset"):
         Mode(0, every=0.1, offset=-1.0)
+
+
+def test_a_period_that_is_nothing_beside_the_end_is_refused():
+    """Instants that round to one time would never end."""
+
+    class Model(Subsystem):
+        def __init__(self, asked=False):
+            self.level = State(1.0)
+            self.level.rate = -self.level
+            if asked:
+                self.push = Input(lambda t: t, period=1e-300)
+            else:
+                self.held = Mode(0, every=1e-300)
+                self.held.next = self.held + 1
+
+    for asked, words in ((True, "^push: a sampling period of 1e-300 s"), (False, "a sampling period of 1e-300 s")):
+        with pytest.raises(RunError, match=words):
+            simulate(Model(asked), until=0.03)

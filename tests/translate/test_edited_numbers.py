@@ -15,7 +15,21 @@ import pytest
 from translate.test_lengths import kernels
 from translate.test_numbers import Shelf, translated
 
-from kompono import Body, Event, Field, Ground, Input, Mode, Output, Parameter, State, Subsystem, Unit, simulate
+from kompono import (
+    Body,
+    Electrical,
+    Event,
+    Field,
+    Ground,
+    Input,
+    Mode,
+    Output,
+    Parameter,
+    State,
+    Subsystem,
+    Unit,
+    simulate,
+)
 from kompono.library import (
     Brake,
     Contact,
@@ -24,10 +38,14 @@ from kompono.library import (
     Orifice,
     PressureSource,
     Prismatic,
+    Reference,
+    Resistor,
     Restrictor,
     Revolute,
     RotationalSpringDamper,
     Tank,
+    TwoPins,
+    VoltageSource,
 )  # fmt: skip
 from kompono.model.law import JointLaw, PairLaw
 from kompono.translate.declared.elaborate import elaborate
@@ -249,6 +267,34 @@ class Piped(Subsystem):
 def test_networks_that_are_iterated_keep_their_numbers() -> None:
     first, second = named(Piped()), named(Piped(resistance=2.1e8))
     assert first.open != second.open
+
+
+class Bent(TwoPins):
+    """What flows is not linear in what is across, nor does it tell that."""
+
+    kind = Electrical
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.require(self.flow - (self.drop**3 - self.drop))
+
+
+class Latch(Subsystem):
+    """A network with three answers: which of them it is follows from the start."""
+
+    def __init__(self, voltage: float) -> None:
+        self.source, self.wire, self.bent, self.zero = VoltageSource(voltage), Resistor(3.0), Bent(), Reference()
+        self.connect(self.source.p, self.wire.p)
+        self.connect(self.wire.n, self.bent.p)
+        self.connect(self.source.n, self.bent.n, self.zero.pin)
+        self.seen = State(0.0)
+        self.seen.rate = self.bent.p.v
+
+
+def test_what_an_iteration_begins_from_is_found_anew() -> None:
+    shelf = Shelf()
+    first = kernels(translated(Latch(3.0), shelf))
+    assert kernels(translated(Latch(0.1), shelf)) == kernels(translated(Latch(0.1), None)) != first
 
 
 class Crate(Subsystem):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 from reference.support import example
 
-from kompono import Body, Force, Ground, Motion, Parameter, Simulation, Subsystem, Wrench, simulate, time
-from kompono.library import Drive, EndStops, Gravity, Revolute, SpringDamper, solids
+from kompono import Body, Force, Ground, Motion, Parameter, Simulation, Subsystem, Unit, Wrench, simulate, time
+from kompono.library import Drive, EndStops, Gravity, Prismatic, Revolute, SpringDamper, solids
+from kompono.model.law import PairLaw
 from kompono.spatial.rotation import about
 from kompono.translate.declared.sameness import Nameless, fingerprint
 from kompono.translate.engines.absolute import AbsoluteEngine
@@ -142,6 +143,65 @@ def test_a_law_counts_by_what_it_returns(monkeypatch: pytest.MonkeyPatch) -> Non
     assert fingerprint(Arm(force=Read), 1) == before
     monkeypatch.setitem(SETTINGS, "stiffness", 101.0)
     assert fingerprint(Arm(force=Read), 1) != before
+
+
+class Says(PairLaw):
+    """A law of a user without a number, which says what it is told."""
+
+    def __init__(self, block: Block) -> None:
+        super().__init__(block.ground, block.bob)
+        self.block = block
+
+    def units(self, motion: Motion) -> Unit:
+        return self.block.said(self.block, motion)
+
+
+class Tells(Force):
+    """A force of a user without a number, and what it shows."""
+
+    word, unit = "along", "m"
+
+    def wrench(self, motion: Motion) -> Wrench:
+        return Wrench()
+
+    def readings(self, motion: Motion) -> dict[str, Any]:
+        return {self.word: (motion.position[0], self.unit)}
+
+
+class Block(Subsystem):
+    """A bob that hangs on a block on a rail."""
+
+    def __init__(self, said: Callable[[Block, Motion], Unit]) -> None:
+        self.said = said
+        self.ground, self.rough = Ground(), Parameter(0.3)
+        self.block, self.bob = (Body(mass=m, inertia=(0.1, 0.2, 0.3)) for m in (1.3, 0.7))
+        self.rail = Prismatic(self.ground, self.block, axis="x", displacement=0.1, displacement_rate=-1.0)
+        self.pin = Revolute(self.block, self.bob.at(0, 0, 0.3), axis="y")
+        self.law, self.tells = Says(self), Tells(self.ground, self.bob)
+
+
+SAID: dict[str, Callable[[Block, Motion], Unit]] = {
+    "speed": lambda block, motion: Unit(speed=motion.velocity[0]),
+    "slip": lambda block, motion: Unit(slip=motion.velocity[0]),
+    "gap": lambda block, motion: Unit(gap=motion.position[2] + 1, restitution=0.5),
+    "newton": lambda block, motion: Unit(gap=motion.position[2] + 1, restitution=0.5, impact="newton"),
+    "named": lambda block, motion: Unit("foot", gap=motion.position[2] + 1, restitution=0.5),
+    "rail": lambda block, motion: Unit(slip=motion.velocity[0], mu=block.rough, reaction=block.rail),
+    "pin": lambda block, motion: Unit(slip=motion.velocity[0], mu=block.rough, reaction=block.pin),
+}
+
+
+def test_a_law_counts_by_all_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = [fingerprint(Block(said), 1) for said in SAID.values()]
+    for name, other in (("word", "across"), ("unit", "mm")):
+        monkeypatch.setattr(Tells, name, other)
+        names.append(fingerprint(Block(SAID["pin"]), 1))
+    assert len(set(names)) == len(names)
+
+
+def test_a_law_that_says_something_else_moves_otherwise() -> None:
+    ends = [simulate(Block(SAID[said]), until=0.1).end.values["rail.displacement"] for said in ("speed", "slip")]
+    assert ends[1] == simulate(Block(SAID["slip"]), until=0.1, cache=False).end.values["rail.displacement"] != ends[0]
 
 
 def test_a_law_that_changes_from_call_to_call_is_never_kept() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kompono.errors import ModelError, ModelWarning, warn
 from kompono.given import shown
-from kompono.model.body import Body, Frame, Ground, MassProperties
+from kompono.model.body import Body, Frame, Ground, MassProperties, check_origin
 from kompono.model.connection import Connection
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.controller import Controller
@@ -104,6 +104,7 @@ def elaborate(model: Subsystem, *, part: bool = False) -> Elaborated:
     if not isinstance(model, Subsystem):
         fix = "Pass an instance, e.g. simulate(Car(), until=1.0)."
         raise ModelError(f"{shown(model)} is not a Subsystem.", fix=fix)
+    check_origin()
     elements = list(model.walk())
 
     def kind(cls: type) -> Any:

@@ -3,7 +3,7 @@
 A network is solved as expressions, and what is eliminated first is chosen by the size of factors. So it is solved with
 its numbers first, and the choice is part of the pattern a kept translation must have; the same network with symbols in
 its equations is solved by the same choice when somebody traces it. Networks that are iterated keep their numbers:
-these stand in the closed function that is repeated.
+these stand in the closed function that is repeated, and in what that begins from.
 """
 
 from __future__ import annotations
@@ -34,6 +34,13 @@ def open_equations(component: Subsystem, model: Elaborated, known: Known | None 
         return None
     found = opened(component._equations, [], known=known)
     return found and OpenEquations(ca.SX(0, 1), *found)
+
+
+def begun(network: Network) -> list[float]:
+    """Numbers at the start that the iteration of a network begins from: they stand in its equations, too."""
+    if network.done is None or network.starts is None:
+        return []
+    return network.starts(ca.vertcat(ca.SX(0, 1), *ca.symvar(network.system))).tolist()
 
 
 def open_network(model: Elaborated, network: Network) -> Network:

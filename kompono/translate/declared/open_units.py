@@ -59,10 +59,19 @@ def open_units(law: Law, kinds: dict[type, bool], known: Known | None = None) ->
         return None
 
 
-def told_units(found: OpenUnits) -> list[tuple[Any, ...]]:
-    """What of units is no expression, in words; the joint that is measured is left to who can name it."""
-    shapes = found.shapes
-    return [(unit.name, unit.impact, [getattr(unit, part) is not None for part in _PARTS]) for unit in shapes]
+def told_units(units: Sequence[Unit]) -> list[tuple[Any, ...]]:
+    """What of units is no expression: words, and the joints that are measured."""
+    return [
+        (unit.name, unit.impact, [getattr(unit, part) is not None for part in _PARTS], unit.reaction) for unit in units
+    ]
+
+
+def units_of(law: Law) -> list[Unit]:
+    """The units of a law on symbols for motion, or now."""
+    if isinstance(law, PairLaw):
+        return law.units_at(MOTION)
+    assert isinstance(law, JointLaw)
+    return law.units_now()
 
 
 def with_numbers(model: Elaborated | None, element: Any) -> Any:
@@ -75,7 +84,7 @@ def with_numbers(model: Elaborated | None, element: Any) -> Any:
 
 
 def _of_a_user(law: Law, known: Known | None) -> OpenUnits | None:
-    units = _asked(law)
+    units = units_of(law)
     return _made(units, opened(list(_written(units)), [], known=known))
 
 
@@ -84,7 +93,7 @@ def _of_ours(law: Law, known: Known | None) -> OpenUnits | None:
     held: dict[str, Any] = vars(clone)
     for name, value in vars(law).items():
         held[name] = value if name in _PLACED else _open(name, value, numbers, known)
-    units = _asked(clone)
+    units = units_of(clone)
     return _made(units, told(list(_written(units)), numbers))
 
 
@@ -112,13 +121,6 @@ def _symbol(name: str, value: float, numbers: Numbers) -> Any:
     symbol = Symbol.column(name)
     numbers.append((ca.SX(symbol), value))
     return symbol
-
-
-def _asked(law: Law) -> list[Unit]:
-    if isinstance(law, PairLaw):
-        return law.units_at(MOTION)
-    assert isinstance(law, JointLaw)
-    return law.units_now()
 
 
 def _written(units: Sequence[Unit]) -> Iterator[ca.SX]:

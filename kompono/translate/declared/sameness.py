@@ -33,11 +33,11 @@ from kompono.model.state import State
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed, code_of
 from kompono.translate.declared.elaborate import Elaborated, elaborate
-from kompono.translate.declared.laws import ARGUMENTS, law_names, laws
+from kompono.translate.declared.laws import ARGUMENTS, MOTION, law_names, laws
 from kompono.translate.declared.open_laws import OpenLaw
-from kompono.translate.declared.open_networks import OpenEquations
+from kompono.translate.declared.open_networks import OpenEquations, begun
 from kompono.translate.declared.open_signals import WHERE, OpenSignals
-from kompono.translate.declared.open_units import OpenUnits, told_units
+from kompono.translate.declared.open_units import OpenUnits, told_units, units_of
 from kompono.translate.declared.opening import OPENED, Opening
 from kompono.translate.declared.ours import altered, is_ours, sources, written_by_us
 from kompono.translate.declared.sampling import due_together, rates_of
@@ -107,6 +107,13 @@ def _counts(element: Element, name: str, value: Any, opened: OpenLaw | None) -> 
         return name in _CONNECTED
     number = type(value) is float or (isinstance(value, np.ndarray | np.generic) and value.dtype == float)
     return not number and not isinstance(value, ca.SX | ca.DM)
+
+
+def _told_beside(element: Element) -> list[tuple[Any, ...]]:
+    """What the laws of an element say that is no expression: names and units of readings, what units are."""
+    if isinstance(element, Force):
+        return [(name, unit) for name, (_, unit) in element.readings(MOTION).items()]
+    return told_units(units_of(element)) if isinstance(element, PairLaw | JointLaw) else []
 
 
 def _only_by_others(element: Element, opened: OpenLaw | None) -> bool:
@@ -179,7 +186,7 @@ class _Scribe(Words):
         self._changed: dict[type, tuple[frozenset[str], list[str]]] = {}
         anew = numbers is not None and (numbers.placed or numbers.pairs is not None)  # what mates come to is found
         self._loose = anew or not model.constraints  # whether starts of bodies are nothing but that
-        self.visit([options, due_together(self._rates)])
+        self.visit([options, due_together(self._rates), [begun(one) for one in model.networks]])
         for element in self._elements:
             self.words.append(("element", model.path(element), self.place(element.owner)))
             self._element(element)
@@ -311,7 +318,7 @@ class _Scribe(Words):
         if opened is not None:
             self.words.append(("open law", opened.told, len(opened.expressions)))
             if isinstance(opened, OpenUnits):
-                self.visit([told_units(opened), [unit.reaction for unit in opened.shapes]])
+                self.visit(told_units(opened.shapes))
             for part in (opened.arguments, ca.vertcat(*opened.symbols), *opened.expressions):
                 self.visit(part)
             self.numbers.append(opened.values)
@@ -337,6 +344,8 @@ class _Scribe(Words):
                 self._held(element, name, value, _only_by_others(element, opened))
         self._law(opened)
         self.traced |= opened is not None and not isinstance(opened, OpenSignals | OpenEquations)
+        if opened is None:
+            self.visit(_told_beside(element))
         for name, expressions in laws(element) if opened is None else ():
             self.traced = True
             self.words.append(("law", name, None if expressions is None else len(expressions)))
