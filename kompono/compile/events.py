@@ -78,6 +78,11 @@ def arm_laws(machine: Machine, time: Value) -> None:
 def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -> Value:
     """Apply the switches of all pending guards; whether there were any. `each`: record the state behind them."""
     code, block = machine.code, machine.block
+    shifts = any(unit.shifts for unit in machine.program.laws)
+    if shifts:
+        with code.when(block.shifted > 0):
+            block.set("shifted", 0)
+            machine.project(time, "state")
     if machine.program.laws:
         with code.when(block.settled > 0):
             block.set("settled", 0)
@@ -102,15 +107,19 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
             if k in machine.program.stops:
                 halting.set(halting.get() | (machine.vector("pending")[k] > 0.0))
             _switch(machine, time, k)
-        machine.project(time, "state")  # a condition that is held from here on stops what it meets, at this instant
-        with code.when(each):
-            machine.record(time, "state", counts=False)
+        if not shifts:
+            machine.project(time, "state")  # a condition that is held from here on stops what it meets, at this instant
+            with code.when(each):
+                machine.record(time, "state", counts=False)
         block.add("event_count")
         block.set("checked", 0)
         block.set("rated", 0)
         begin_anew(machine, adaptive)
         if machine.program.stops:
             machine.fail(halting.get(), ChunkEnd.HALTED)
+    if any(unit.shifts & 1 for unit in machine.program.laws):
+        block.set("shifted", code.select(any_, 1, block.shifted))
+        machine.fail(any_, ChunkEnd.LAWS)  # who bears may not touch any more: laws settle before anything is held
     return any_ | settled
 
 
