@@ -72,6 +72,7 @@ _EVENTS = (
     "rated",
     "acting",
     "waiting",
+    "shifted",
 )  # integers of models with guards
 _FIELDS = (*_POINTERS, *_INTEGERS, *_REALS, "log", *_EVENTS)
 _OF_A_PROCESS = ("table_rows", "capacity", "rows", "budget", "log_capacity", "log_rows", "waiting")  # of its pointers

@@ -81,6 +81,12 @@ def arm_laws(machine: Machine, time: Value) -> None:
 def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -> Value:
     """Apply the switches of all pending guards; whether there were any. `each`: record the state behind them."""
     code, block = machine.code, machine.block
+    by_events, by_samples = (any(unit.shifts & what for unit in machine.program.laws) for what in (1, 2))
+    if by_events or by_samples:
+        with code.when(block.shifted > 0):
+            block.set("shifted", 0)
+            machine.copy("stage", "state")
+            machine.fail(_catch(machine, time), ChunkEnd.LAWS)
     if machine.program.laws:
         with code.when(block.settled > 0):
             block.set("settled", 0)
@@ -100,24 +106,28 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
         law = largest(machine, "pending", "pending", (first_law, machine.guards)) > 0.0
         settled = settle(machine, time, law & ~any_, adaptive)
     with code.when(any_):
-        halting = code.variable(BOOL, False)
+        halting, caught = code.variable(BOOL, False), None
         if machine.program.laws:
             machine.copy("stage", "state")
         for k in range(first_law):
             if k in machine.program.stops:
                 halting.set(halting.get() | (machine.vector("pending")[k] > 0.0))
             _switch(machine, time, k)
-        caught = _catch(machine, time)
-        with code.when(each):
-            machine.record(time, "state", counts=False)
+        if not by_events:
+            caught = _catch(machine, time)
+            with code.when(each):
+                machine.record(time, "state", counts=False)
         block.add("event_count")
         block.set("checked", 0)
         block.set("rated", 0)
         begin_anew(machine, adaptive)
         if machine.program.stops:
             machine.fail(halting.get(), ChunkEnd.HALTED)
-        if machine.program.laws:
+        if caught is not None:
             machine.fail(caught, ChunkEnd.LAWS)
+    if by_events:
+        block.set("shifted", code.select(any_, 1, block.shifted))
+        machine.fail(any_, ChunkEnd.LAWS)  # who bears may not touch any more: laws settle before anything is held
     return any_ | settled
 
 

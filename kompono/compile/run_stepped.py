@@ -64,6 +64,7 @@ class SteppedRun(FixedRun):
         after = self._ticker.sample(time, self.state, self._inputs_at(time), self._parameters)
         if after is not None:
             self.state[:] = after
+            self._shifted(time, self._inputs_at(time))
         return after is not None
 
     def _record(self, time: float) -> None:
@@ -96,6 +97,11 @@ class SteppedRun(FixedRun):
         self._look(end)
         return True
 
+    def _shifted(self, time: float, inputs: np.ndarray) -> None:
+        """Choose modes anew where gaps may have become others at an instant."""
+        if any(unit.shifts for unit in self._program.laws):
+            self.state[:] = self.settle(time, self.state, inputs, self._parameters, ())[0]  # type: ignore[misc]
+
     def _look(self, time: float) -> None:
         """Apply the switches of events of the model that were passed."""
         own = self._guards - len(self._program.laws)
@@ -108,4 +114,5 @@ class SteppedRun(FixedRun):
             self.state[:] = kernel.evaluate(f"switch_{k}", time, self.state, inputs, self._parameters)[0]
             self._log_events([(time, float(k))])
             armed[k] = 0.0
+            self._shifted(time, inputs)
         armed[:own] = np.where(values[:own] <= 0, 1.0, armed[:own])

@@ -76,6 +76,9 @@ def tick(machine: Machine, time: Value) -> None:
             block.set("checked", 0)
             block.set("rated", 0)
     stop_if_unanswered(machine)
+    if any(unit.shifts & 2 for unit in program.laws):
+        block.set("shifted", code.select(due.get() > 0, 1, block.shifted))
+        machine.fail(due.get() > 0, ChunkEnd.LAWS)
 
 
 def stop_at(machine: Machine, end: Value) -> Value:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 
 JAMMED = 1e-6  # a slip speed [m/s, rad/s] below which what no forces keep sliding stops
 IMMOBILE = 1e-12  # of the mobility of other rows: what a row has less is rounding
+SHIFTED = 1e-8  # [m, rad] a gap that events made this wide is not closed any more
 STILL = np.zeros(2)
 
 
@@ -88,7 +89,8 @@ class Instant:
         """Of each unit: whether its gap is closed, or was; whether friction acts there."""
         table, view = self.table, self.view
         near = np.where(table.by_speed, view.rate[table.row] < SLOW, view.gap[table.row] < TOUCHING)
-        return table.of_contact(near | (self.before > 0), without=True)
+        gone = table.shifts & (view.gap[table.row] > SHIFTED)
+        return table.of_contact(near | ((self.before > 0) & ~gone), without=True)
 
     # -- impacts
 

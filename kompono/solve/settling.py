@@ -53,6 +53,7 @@ class Settler:
 
         instant = Instant(self, time, state.copy(), inputs, parameters, step)
         self._check_numbers(np.where(instant.touching[:, None], instant.view.numbers, 0.0))
+        self._check_shifts(instant.view.gap)
         try:
             struck = instant.strike(fired)
             try:
@@ -75,6 +76,13 @@ class Settler:
         for k, place in np.argwhere(np.isnan(numbers)):
             bounds = "0 to 1" if names[place] == "restitution" else "0 on"
             raise NoForces(f"{self.units[k].path}: {names[place]} is out of its bounds, from {bounds}")
+
+    def _check_shifts(self, gaps: np.ndarray) -> None:
+        """Nothing is inside of what an event put there."""
+        for unit in self.units:
+            if unit.shifts and gaps[unit.row] < -OVERLAP:
+                why = "two bodies overlap, or a limit is broken, by what changed at this instant"
+                raise NoForces(f"{unit.path}: the gap is {gaps[unit.row]:.3g}: {why}")
 
     def step(
         self, time: float, state: np.ndarray, feed: Callable[[float], np.ndarray], parameters: np.ndarray, size: float,

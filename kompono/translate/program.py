@@ -195,7 +195,8 @@ class LawUnit:
     the one-sided unit that must be closed for it to act (-1: none), which of the measured reactions limit it, where its
     modes are among those of the model (closed; slips; slips and direction), and its guard's number.
 
-    `level` is that of a one-sided row, "position" or "speed", `impact` its law of restitution.
+    `level` is that of a one-sided row, "position" or "speed", `impact` its law of restitution. Events (1), samples (2)
+    or both (3) may make its gap another one: `shifts`.
     """
 
     kind: int
@@ -208,6 +209,7 @@ class LawUnit:
     path: str
     level: str = ""
     impact: str = "poisson"
+    shifts: int = 0
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""More machines with exact answers: what walks, rolls round, goes slack, is rectified, or bounces until it rolls."""
+"""More machines with exact answers: what walks, rolls, goes slack, is rectified, squeezed, or bounces till it rolls."""
 
 from __future__ import annotations
 
@@ -9,7 +9,19 @@ from scipy.integrate import quad, solve_ivp
 from scipy.optimize import brentq
 
 from kompono import Result, time
-from kompono.library import Brake, Contact, Drive, EndStops, FreeWheel, Gear, Prismatic, Revolute, SumStops, Tether
+from kompono.library import (
+    Brake,
+    Contact,
+    Drive,
+    EndStops,
+    FreeWheel,
+    Gear,
+    JointEffort,
+    Prismatic,
+    Revolute,
+    SumStops,
+    Tether,
+)  # fmt: skip
 
 
 def rimless_wheel(plan: Plan) -> Problem:
@@ -169,8 +181,27 @@ def crossing_a_slope(plan: Plan) -> Problem:
     return until, errors
 
 
+def squeezed_block(plan: Plan) -> Problem:
+    """A vise lets go of a block: eight corners share its weight, slip together, and keep sharing what presses them."""
+    mass, mu, push, less = 2.0, 0.4, 60.0, 30.0
+    plan.gravity(0, 0, -G)
+    block, jaw = plan.body("block", mass, 0.01, (0, 0, 0)), plan.body("jaw", 1.0, 0.01)
+    slide = plan.add("slide", Prismatic(plan.ground, jaw, axis="x", displacement=0.05))
+    plan.add("screw", JointEffort(slide, less * time - push))
+    fixed, face = plan.ground.at(-0.05, 0, 0), (0, 0.04, 0.04)
+    plan.add("left", Contact(fixed.plane("x"), block.at(-0.05, 0, 0).corners(face), mu=mu))
+    plan.add("right", Contact(jaw.plane("-x"), block.at(0.05, 0, 0).corners(face), mu=mu))
+    slips, falls = (push - mass * G / (2 * mu)) / less, 0.2
+
+    def check(r: Result) -> Errors:
+        found = {f"{side}.{k}": when(r, f"{side}.{k}.slips") - slips for side in ("left", "right") for k in range(4)}
+        return found | {"way": plan.seen(r, "block")[2] + mu * less * falls**3 / (3 * mass)}
+
+    return slips + falls, check
+
+
 TRAVELS = [
     rimless_wheel, ball_in_an_upright_pipe, ball_goes_slack, two_weights_on_a_rope, rectified, backspin,
-    crossing_a_slope,
+    crossing_a_slope, squeezed_block,
 ]  # fmt: skip
-QUICK_TRAVELS = [rimless_wheel, rectified, backspin]
+QUICK_TRAVELS = [rimless_wheel, rectified, backspin, squeezed_block]

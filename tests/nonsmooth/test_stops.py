@@ -6,12 +6,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 from nonsmooth.known import names, times
 from nonsmooth.shafts import Arm, Shafts
 
-from kompono import Body, Ground, ModelError, Parameter, Result, Subsystem, inspect, simulate, time
+from kompono import Body, Event, Ground, Mode, ModelError, Parameter, Result, Subsystem, inspect, simulate, time
 from kompono.library import (
     Backlash,
     Cylindrical,
@@ -69,6 +70,42 @@ def test_stops_that_move_and_stops_by_parameters() -> None:
     assert abs(moving["slide.displacement.rate"][-1] + 3.0) < 1e-12
     given = run(Cart(1.0, upper=None), 0.8, parameters={"far": 0.5})
     assert abs(times(given)[0] - 0.5) < 1e-10
+
+
+class Shelf(Subsystem):
+    """A mass on a shelf, which an event or a sample at half a second lowers, or lifts, at once."""
+
+    def __init__(self, drop: float, sampled: bool) -> None:
+        self.ground, self.gravity, self.body = Ground(), Gravity(), Body(solids.point(mass=2.0))
+        self.lower = Mode(0.0, every=0.5) if sampled else Mode(0.0)
+        if sampled:
+            self.lower.next = ca.if_else(time > 0.4, drop, 0.0)
+        else:
+            self.go = Event(time - 0.5, {self.lower: drop})
+        self.slide = Prismatic(self.ground, self.body, axis="z")
+        self.shelf = EndStops(self.slide, -self.lower)
+
+
+@pytest.mark.parametrize(("sampled", "options"), [(False, {}), (True, {}), (False, {"closed": ["part"]})])
+def test_what_bears_is_taken_away_at_once(sampled: bool, options: dict[str, Any]) -> None:
+    """It fell with the shelf in no time."""
+    whole = Subsystem()
+    whole.add("part", Shelf(0.01, sampled))
+    result = run(whole, 0.6, **options)
+    falls = [name.rpartition(".")[2] for name in names(result) if "shelf" in name]
+    assert falls == ["opens", "strikes", "closes"]
+    assert abs(times(result, "shelf.lower.strikes")[0] - 0.5 - np.sqrt(0.02 / 9.81)) < 1e-9
+    assert np.abs(np.diff(result["part.slide.displacement"])).max() < 1e-3
+    assert abs(result["part.slide.displacement"][-1] + 0.01) < 1e-9
+
+
+@pytest.mark.filterwarnings("ignore:Shelf did not run as planned")
+def test_what_is_put_inside_of_something_ends_the_run() -> None:
+    """It was lifted in no time."""
+    result = simulate(Shelf(-0.01, False), until=0.6)
+    assert not result.status.ok
+    assert result.status.message.startswith("shelf.lower: the gap is -0.01: two bodies overlap")
+    assert abs(result["slide.displacement"]).max() < 1e-12
 
 
 def test_limits_of_a_joint_are_stops() -> None:

@@ -24,6 +24,7 @@ IMMOBILE = 1e-12  # of the most mobile row of a contact: a row that forces move 
 HASTE = 15  # passes of whole steps, from then on halves
 NOTHING = 1e-15  # of the terms of a reaction: less is rounding and has no direction
 NEGLIGIBLE = 1e-13  # of the most mobile row of all: its motion is compared as it is
+TURNLESS = 1e-10  # of the largest effect of turns: combinations of turns that change less change nothing
 TURN = 0.7  # rad a direction turns in one pass, at most
 
 
@@ -237,12 +238,21 @@ def _turned(reduced: Reduced, state: UnitStates, turning: Sequence[int], z: np.n
     slope = across @ (system.A @ reduced.spread(loads)) - np.diag(along)
     missing = across @ w
     noise = 1e-15 * np.abs(across) @ (np.abs(system.b) + np.abs(system.A) @ np.abs(z))
-    step = np.where(np.abs(missing) > noise, -_inverted(slope) @ missing, 0.0)
+    step = np.where(np.abs(missing) > noise, -_least(slope, missing), 0.0)
     for unit, angle in zip(turning, np.clip(step, -TURN, TURN), strict=True):
         x, y = state.ways[unit]
         c, s = np.cos(angle), np.sin(angle)
         state.ways[unit] = (float(c * x - s * y), float(s * x + c * y))
     return float(np.abs(step).max())
+
+
+def _least(slope: np.ndarray, missing: np.ndarray) -> np.ndarray:
+    """The least turns that bring what is missing: of contacts that squeeze a body friction may turn against each other
+    while normal forces balance that, and nothing says how far.
+    """
+    size = np.abs(slope).max(axis=1)
+    size = np.where(size > 0.0, size, 1.0)
+    return np.linalg.lstsq(slope / size[:, None], missing / size, rcond=TURNLESS)[0]
 
 
 def forces(problem: LawProblem, units: Sequence[SolvedUnit], choice: UnitChoice) -> np.ndarray:

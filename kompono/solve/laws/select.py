@@ -24,6 +24,9 @@ AT_LIMIT = 1e-8  # of what friction may be: it is at its limit
 UNLOADED = 1e-9  # of the largest force of a contact: what slips with less is about to open
 
 
+Looked = tuple[np.ndarray, bool, list[Flaw]]  # multipliers, whether directions were found, what is wrong
+
+
 def select(
     problem: LawProblem, units: Sequence[SolvedUnit], start: UnitChoice, free: Sequence[bool] | np.ndarray,
     excluded: Mapping[int, UnitMode] | None = None,
@@ -34,6 +37,10 @@ def select(
     `start`, even while it is off) is switched with its contact. `excluded` modes are never chosen. Raises NoForcesFit.
     """
     return Search(System(problem, units), start, free, excluded or {}).found()
+
+
+def _fits(looked: Looked) -> bool:
+    return looked[1] and not looked[2]
 
 
 class Search:
@@ -50,18 +57,28 @@ class Search:
 
     def found(self) -> UnitChoice:
         """The first consistent choice."""
-        for state in self._starts():
-            choice = self.mended(state)
+        for state, looked in self._starts():
+            choice = self.mended(state, looked)
             if choice is not None:
                 return choice
         cause, critical = critical_friction(self.system, self.start, self.freedom)
         concerned = cause or sorted(self.concerned)
         raise NoForcesFit(concerned, critical, [self.system.layout.paths[unit] for unit in concerned])
 
-    def _starts(self) -> Iterator[UnitStates]:
-        yield from self._together()
-        yield self.tidy(self.start.copy())
-        yield from (self.tidy(state) for state in proposals(self.system, self.tidy(self.start.copy()), self.freedom))
+    def _starts(self) -> Iterator[tuple[UnitStates, Looked | None]]:
+        """Where to begin, with what is known of it."""
+        for state in self._together():
+            yield state, None
+        begun = self.tidy(self.start.copy())
+        looked = self._looked(begun)
+        if self._closing(looked):
+            squeezed = self._squeezed(begun)
+            held = self._looked(squeezed)
+            if _fits(held):
+                yield squeezed, held
+        yield begun, looked
+        for state in proposals(self.system, self.tidy(self.start.copy()), self.freedom):
+            yield self.tidy(state), None
 
     def _together(self) -> Iterator[UnitStates]:
         """Where friction has just reached its limit, all that has slips at once: which of several was seen first is
@@ -88,14 +105,57 @@ class Search:
         if not at_limit.keys() <= set(left) or any(state.modes[unit] == OFF for unit in at_limit):
             yield self.tidy(state)
 
-    def mended(self, state: UnitStates) -> UnitChoice | None:
+    def _closing(self, looked: Looked) -> bool:
+        """Whether contacts close, where so many may stick that it is open which of them bear."""
+        layout, free = self.system.layout, self.freedom.free
+        rough = {layout.contacts[k] for k in range(layout.count) if layout.contacts[k] is not None and free[k]}
+        closing = any(flaw.mode == HELD and layout.kinds[flaw.unit] == ONE_SIDED for flaw in looked[2])
+        return closing and len(rough) > 2 and not self.freedom.excluded
+
+    def _squeezed(self, begun: UnitStates) -> UnitStates:
+        """All contacts that bear without friction, sticking. What jaws squeeze is held in many ways: closed one after
+        the other, as each is pressed, contacts would end with few that bear, and some that slip.
+        """
+        layout, state = self.system.layout, begun.copy()
+        smooth = [k for k in range(layout.count) if layout.contacts[k] is None or not self.freedom.free[k]]
+        for unit in self._bearing(smooth):
+            state.modes[unit] = HELD
+            self._follow(state, unit)
+        return state
+
+    def _bearing(self, smooth: list[int]) -> list[int]:
+        """Contacts that bear if only these units act."""
+        system, layout, place = self.system, self.system.layout, {unit: i for i, unit in enumerate(smooth)}
+        rows = [row for unit in smooth for row in layout.rows[unit]]
+        at = {row: i for i, row in enumerate(rows)}
+        units = []
+        for unit in smooth:
+            (first, last), contact = layout.measures[unit], layout.contacts[unit]
+            found = (Kind(layout.kinds[unit]), at[layout.rows[unit][0]], None if contact is None else place[contact])
+            units.append(SolvedUnit(*found, first, last - first, layout.paths[unit]))
+        numbers = (values[smooth] for values in (system.problem.mu, system.problem.mu_static))
+        limits = (values[smooth] for values in (system.problem.limit, system.problem.limit_static))
+        part = LawProblem(system.A[np.ix_(rows, rows)], system.b[rows], system.B[:, rows], system.n0, *numbers, *limits)
+        ways = np.array([self.start.ways[unit] for unit in smooth])
+        start = UnitChoice(np.array([self.start.modes[unit] for unit in smooth]), ways, np.zeros(len(rows)))
+        try:
+            found = select(part, units, start, [self.freedom.free[unit] for unit in smooth])
+        except NoForcesFit:
+            return []
+        return [unit for i, unit in enumerate(smooth) if layout.kinds[unit] == ONE_SIDED and found.modes[i] == HELD]
+
+    def _looked(self, state: UnitStates) -> Looked:
+        """Multipliers of these modes, whether directions were found, and what is wrong."""
+        z, settled = solve(self.system, state, self.turning, PASSES)
+        self.solves += 1
+        state.z = z
+        return z, settled, flaws(self.system, state, z, self.freedom)
+
+    def mended(self, state: UnitStates, looked: Looked | None = None) -> UnitChoice | None:
         """Mend flaws one after the other, or nothing if that does not end."""
         layout, seen, patient = self.system.layout, set(), True
         for _ in range(20 + 6 * layout.count):
-            z, settled = solve(self.system, state, self.turning, PASSES)
-            self.solves += 1
-            state.z = z
-            wrong = flaws(self.system, state, z, self.freedom)
+            (z, settled, wrong), looked = looked or self._looked(state), None
             if not wrong and settled:
                 return choice_of(state, z)
             if not wrong:

@@ -8,12 +8,13 @@ the reaction of a joint.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import casadi as ca
 
 from kompono.errors import TranslationError
+from kompono.model.body import Ground
 from kompono.model.event import Mode
 from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, Law, PairLaw, Unit
@@ -78,9 +79,8 @@ class LawRows:
                 gap_row, one_sided = (gap, len(units)) if shape.gap is not None else (rest, len(units))
                 gap, rest = (gap + 1, rest) if shape.gap is not None else (gap, rest + 1)
                 level = "position" if shape.gap is not None else "speed"
-                units.append(
-                    self._unit(ONE_SIDED, gap_row, -1, (0, 0), modes, places, path, len(units), level, shape.impact)
-                )
+                one = self._unit(ONE_SIDED, gap_row, -1, (0, 0), modes, places, path, len(units), level, shape.impact)
+                units.append(replace(one, shifts=_shifts(self.model, law, shape)))
             if shape.slips:
                 slip_row, dry = rest, len(units)
                 rest += shape.slips
@@ -259,3 +259,17 @@ def _asked(law: Law, kinematics: Kinematics) -> tuple[Any, ...]:
         return ca.vertcat(*[unit.numbers() for unit in said.units_at(Motion(p, r, v, w))])
 
     return trace, motion.position, motion.rotation, motion.velocity, motion.angular_velocity
+
+
+def _shifts(model: Elaborated, law: Law, shape: Unit) -> int:
+    """Whether events (1), samples (2) or both (3) may make the gap of a unit another one at an instant."""
+    if shape.gap is None:
+        return 0
+    used = [ca.SX(shape.gap)]
+    for frame in (law.first, law.second) if isinstance(law, PairLaw) else ():
+        poses = [frame.pose, *([frame.body.motion] if isinstance(frame.body, Ground) else [])]
+        used += [ca.vec(ca.SX(part)) for pose in poses for part in (pose.position, pose.rotation)]
+    symbols = {symbol.element_hash() for symbol in ca.symvar(ca.vertcat(*used))}
+    set_ = {ca.SX(what).element_hash() for event in model.events for what, _ in event.changes}
+    sampled = {ca.SX(mode).element_hash() for mode in model.modes if mode.every is not None}
+    return bool(symbols & set_) + 2 * bool(symbols & sampled)
