@@ -196,7 +196,7 @@ class LawUnit:
     modes are among those of the model (closed; slips; slips and direction), and its guard's number.
 
     `level` is that of a one-sided row, "position" or "speed", `impact` its law of restitution. Events (1), samples (2)
-    or both (3) may make its gap another one: `shifts`.
+    or both (3) may make its gap or speed another one: `shifts`.
     """
 
     kind: int

@@ -22,7 +22,8 @@ from nonsmooth.rubbing_machines import (
     Stacked,
 )
 
-from kompono import Result, Subsystem, simulate, time
+from kompono import Body, Event, Ground, JointLaw, Mode, Result, Subsystem, Unit, simulate, time
+from kompono.library import Prismatic
 
 METHODS: dict[str, dict[str, Any]] = {"rk4": {"step": 1e-3}, "dopri5": {"method": "dopri5", "rtol": 1e-11}}
 both = pytest.mark.parametrize("method", METHODS)
@@ -168,3 +169,32 @@ def test_msl_brake_published() -> None:
     table = np.genfromtxt(known_table("msl_Brake_published_dymola.csv"), delimiter=",", names=True)
     result = run(Braked(), 2.0)
     assert np.abs(np.interp(table["time"], result.time, result["slide.displacement"]) - table["mass1s"]).max() < 1e-4
+
+
+class Halted(Subsystem):
+    """A mass sticks to a belt whose speed an event changes at half a second."""
+
+    def __init__(self, speed: float) -> None:
+        self.ground, self.mass, self.belt = Ground(), Body(mass=1.0, inertia=(0.1, 0.1, 0.1)), Mode(1.0)
+        self.halt = Event(time - 0.5, {self.belt: speed})
+        self.slide = Prismatic(self.ground, self.mass, axis="x", displacement_rate=1.0)
+        self.rubs = Rubs(self.slide, self.belt)
+
+
+class Rubs(JointLaw):
+    def __init__(self, slide: Prismatic, belt: Mode) -> None:
+        super().__init__(slide)
+        self.belt = belt
+
+    def units(self) -> Unit:
+        return Unit(slip=self.joints[0].displacement_rate - self.belt, limit=2.0)
+
+
+@pytest.mark.parametrize(("speed", "options"), [(0.0, {}), (-1.0, {"closed": ["part"]}), (2.0, {"engine": "absolute"})])
+def test_a_belt_that_stops_at_once_lets_go(speed: float, options: dict[str, Any]) -> None:
+    """The mass took its new speed in no time, whatever friction there was."""
+    whole = Subsystem()
+    whole.add("part", Halted(speed))
+    result = simulate(whole, until=0.6, **options)
+    assert [name.removeprefix("part.") for name in names(result)] == ["halt", "rubs.slips"]
+    assert abs(result["part.slide.displacement.rate"][-1] - (1.0 + 0.2 * np.sign(speed - 1.0))) < 1e-9

@@ -14,7 +14,7 @@ from kompono.translate.program import LawUnit
 
 class UnitTable:
     """Of each unit: its row, its contact (-1: none; its own number if it is one), whether it is a gap, or one on
-    speeds, or one that events shift, whether measures limit it, and the place of its first mode; all places of modes
+    speeds, or a gap that events shift, whether measures limit it, and the place of its first mode; all places of modes
     with the units they have. Numbers of the planar ones, and the places (.., 2) of their directions.
     """
 
@@ -25,7 +25,7 @@ class UnitTable:
         self.contact = np.array([unit.contact for unit in units], dtype=int)
         self.own = np.where(self.gap, numbers, self.contact)
         self.by_speed = np.array([unit.level == "speed" for unit in units], dtype=bool)
-        self.shifts = np.array([unit.shifts > 0 for unit in units], dtype=bool)
+        self.shifts = np.array([unit.shifts > 0 and unit.level == "position" for unit in units], dtype=bool)
         self.measured = np.array([unit.count > 0 for unit in units], dtype=bool)
         self.first_mode = np.array([unit.modes[0] for unit in units], dtype=int)
         self.places = np.array([place for unit in units for place in unit.modes], dtype=int)

@@ -80,13 +80,14 @@ class LawRows:
                 gap, rest = (gap + 1, rest) if shape.gap is not None else (gap, rest + 1)
                 level = "position" if shape.gap is not None else "speed"
                 one = self._unit(ONE_SIDED, gap_row, -1, (0, 0), modes, places, path, len(units), level, shape.impact)
-                units.append(replace(one, shifts=_shifts(self.model, law, shape)))
+                units.append(replace(one, shifts=_shifts(self.model, law, shape.gap, shape.speed)))
             if shape.slips:
                 slip_row, dry = rest, len(units)
                 rest += shape.slips
                 kind = DRY if shape.slips == 1 else PLANAR
                 span = self._measure(shape, gap_row, path)
-                units.append(self._unit(kind, slip_row, one_sided, span, modes, places, path, len(units)))
+                rubs = self._unit(kind, slip_row, one_sided, span, modes, places, path, len(units))
+                units.append(replace(rubs, shifts=_shifts(self.model, law, shape.slip)))
             self.placed.append(PlacedUnit(law, number, shape, gap_row, slip_row, one_sided, dry))
         self.size = rest
         self.spans[law] = slice(start, rest)
@@ -261,15 +262,13 @@ def _asked(law: Law, kinematics: Kinematics) -> tuple[Any, ...]:
     return trace, motion.position, motion.rotation, motion.velocity, motion.angular_velocity
 
 
-def _shifts(model: Elaborated, law: Law, shape: Unit) -> int:
-    """Whether events (1), samples (2) or both (3) may make the gap of a unit another one at an instant."""
-    if shape.gap is None:
-        return 0
-    used = [ca.SX(shape.gap)]
+def _shifts(model: Elaborated, law: Law, *quantities: Any) -> int:
+    """Whether events (1), samples (2) or both (3) may make quantities of a unit others at an instant."""
+    used = [ca.vec(ca.SX(quantity)) for quantity in quantities if quantity is not None]
     for frame in (law.first, law.second) if isinstance(law, PairLaw) else ():
         poses = [frame.pose, *([frame.body.motion] if isinstance(frame.body, Ground) else [])]
         used += [ca.vec(ca.SX(part)) for pose in poses for part in (pose.position, pose.rotation)]
     symbols = {symbol.element_hash() for symbol in ca.symvar(ca.vertcat(*used))}
-    set_ = {ca.SX(what).element_hash() for event in model.events for what, _ in event.changes}
+    changed = {ca.SX(what).element_hash() for event in model.events for what, _ in event.changes}
     sampled = {ca.SX(mode).element_hash() for mode in model.modes if mode.every is not None}
-    return bool(symbols & set_) + 2 * bool(symbols & sampled)
+    return bool(symbols & changed) + 2 * bool(symbols & sampled)
