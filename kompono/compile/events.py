@@ -22,16 +22,14 @@ from typing import Protocol
 
 from kompono.compile import dips
 from kompono.compile.block import ChunkEnd
+from kompono.compile.captures import catch
 from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
-from kompono.compile.law_bounds import SLOW
 from kompono.compile.law_events import begin_anew, settle
-from kompono.compile.law_state import ACTS, HOLDS, IDLE
 from kompono.compile.machine import Machine, stop_if_unanswered, tells_rates, tells_slopes
 
 LIMIT = 100  # events in one step
 _TOLERANCE, _ROUNDING = 1e-12, 4 * 2.0**-52  # of the time of an event, absolute and relative
 _NEVER = -1e300
-_GAP = 0  # the kind of units that are gaps
 _SPARE = 8.0  # two to the number of trials there may be more than bisection would need
 
 
@@ -86,7 +84,7 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
         with code.when(block.shifted > 0):
             block.set("shifted", 0)
             machine.copy("stage", "state")
-            machine.fail(_catch(machine, time), ChunkEnd.LAWS)
+            machine.fail(catch(machine, time), ChunkEnd.LAWS)
     if machine.program.laws:
         with code.when(block.settled > 0):
             block.set("settled", 0)
@@ -114,8 +112,8 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
                 halting.set(halting.get() | (machine.vector("pending")[k] > 0.0))
             _switch(machine, time, k)
         if not by_events:
-            caught = _catch(machine, time)
-            with code.when(each):
+            caught = catch(machine, time)
+            with code.when(each & ~caught):  # else behind the laws, which settle first
                 machine.record(time, "state", counts=False)
         block.add("event_count")
         block.set("checked", 0)
@@ -123,38 +121,12 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
         begin_anew(machine, adaptive)
         if machine.program.stops:
             machine.fail(halting.get(), ChunkEnd.HALTED)
-        if caught is not None:
+        if caught is not None and machine.program.laws:
             machine.fail(caught, ChunkEnd.LAWS)
     if by_events:
         block.set("shifted", code.select(any_, 1, block.shifted))
         machine.fail(any_, ChunkEnd.LAWS)  # who bears may not touch any more: laws settle before anything is held
     return any_ | settled
-
-
-def _catch(machine: Machine, time: Value) -> Value:
-    """Let a condition that is held from here on stop what it meets, at this instant; whether laws are to settle then.
-
-    What sticks, or touches, gives way to that blow: no friction bears it, and where gaps would close they strike when
-    laws settle. So modes of laws hold nothing meanwhile. Where these are elsewhere, that is left to the next step. The
-    state before is in `stage`; events change no speeds, and no modes of laws.
-    """
-    code, block, program = machine.code, machine.block, machine.program
-    change, first = code.variable(REAL, 0.0), len(program.coordinates)
-    if not program.laws:
-        machine.project(time, "state")
-        return change.get() > SLOW
-    behind = first + len(program.speeds)
-    places = [(behind + unit.modes[0], float(unit.kind != _GAP)) for unit in program.laws]  # open, or slips
-    before, after = machine.vector("stage"), machine.vector("state")
-    with code.when(block.acting <= (ACTS if program.opaque else HOLDS)):
-        for place, mode in places:
-            after[place] = mode
-        machine.project(time, "state")
-        for place, _ in places:
-            after[place] = before[place]
-        with code.loop(len(program.speeds)) as i:
-            change.set(code.math("maxnum", change.get(), code.math("fabs", after[i + first] - before[i + first])))
-    return (change.get() > SLOW) & (block.acting > IDLE)
 
 
 def _switch(machine: Machine, time: Value, k: int) -> None:

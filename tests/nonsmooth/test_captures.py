@@ -184,3 +184,23 @@ def test_derivatives_end_where_laws_settle_behind_a_capture() -> None:
         sensitivities(Shunted(5.0), ["push"], channels=["one.displacement"], **run)
     with pytest.raises(RunError, match=r"0\.354249 s catches something"):
         minimize(Shunted(5.0), "one.displacement", ["push"], gradient="adjoint", most=0, **run)
+
+
+class Buffered(Shunted):
+    """The same, with a stop of the first wagon that the hook takes away; it leans on nothing."""
+
+    def __init__(self, sticks: float) -> None:
+        super().__init__(sticks)
+        self.buffer = EndStops(self.one, None, 0.1 + 10.0 * self.shut)
+
+
+class Yard(Subsystem):
+    def __init__(self, sticks: float) -> None:
+        self.part = Buffered(sticks)
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "dopri5"}, {"engine": "absolute"}, {"closed": ["part"]}])
+def test_so_it_does_where_the_event_moves_a_stop_as_well(options: dict[str, Any]) -> None:
+    one, other = (simulate(make(5.0), until=0.9, **options) for make in (Train, Yard))
+    assert np.abs(one["part.other.displacement"] - other["part.other.displacement"]).max() < 1e-12
+    assert other.statistics["events"] == one.statistics["events"]
