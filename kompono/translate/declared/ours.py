@@ -71,7 +71,8 @@ def _constants(module: types.ModuleType) -> list[tuple[str, Any]] | None:
     names, values = list(vars(module)), list(vars(module).values())
     known = _looked.get(module)
     if known and names == known.names and all(map(operator.is_, values, known.values)):
-        if all(map(operator.is_, map(_code, known.functions), known.codes)):
+        codes = map(_code, known.functions)
+        if all(map(operator.is_, codes, known.codes)):
             return known.constants
     functions = [value for value in values if isinstance(value, types.FunctionType)]
     if not all(_from_here(function) or _foreign(function) for function in functions):
