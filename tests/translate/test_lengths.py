@@ -59,7 +59,8 @@ def moved(model: Subsystem, scale: float, one: int | None = None) -> Subsystem:
 def kernels(translation: Translation) -> dict[str, Any]:
     """All routines but those that are made of others."""
     program = translation.program
-    routines = {name: program.routines[name] for name in program.routines if name not in SLOPES}
+    with translation.kept_together():
+        routines = {name: program.routines[name] for name in program.routines if name not in SLOPES}
     return {
         name: ([program.kernels[call.kernel].serialize() for call in one.calls], one.result, one.inputs)
         for name, one in routines.items()
