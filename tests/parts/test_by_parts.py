@@ -37,7 +37,7 @@ def evaluated(case: Case, nesting: list[tuple[str, ...]], closed: list[str], **o
         raise
 
 
-@examples(5)
+@examples(5, few=3)
 @given(st.data(), st.one_of(trees(bodies=(3, 6)), loops(), redundant_loops()))
 def test_parts_solve_what_the_whole_solves(data: Any, case: Case) -> None:
     nesting = data.draw(nestings(len(case.m.carriers)))
@@ -57,7 +57,7 @@ def test_parts_that_constraints_hold_together(data: Any, case: Case) -> None:
     event(f"redundant {case.solution.redundant > 0}")
 
 
-@examples(3)
+@examples(3, few=2)
 @given(st.data(), st.one_of(trees(bodies=(3, 5)), loops(), redundant_loops()))
 def test_parts_solve_what_the_whole_solves_with_bodies_placed_one_by_one(data: Any, case: Case) -> None:
     nesting = data.draw(nestings(len(case.m.carriers)))

@@ -234,7 +234,7 @@ def shifted(case: Case, seed: int) -> Subsystem:
 
 
 @settings(
-    max_examples=60 if LONG else 4, deadline=None, derandomize=True, database=None,
+    max_examples=60 if LONG else 3, deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], phases=[Phase.generate],
 )  # fmt: skip
 @given(st.one_of(trees(), loops(), redundant_loops()))
