@@ -64,7 +64,8 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
         seconds_compile = simulation.prepare(settings.method, outputs.routine, soon=not request.realtime)
     known = begun.facts
     scene = functools.partial(scenery, simulation.translation.model.model, request.parameters)
-    with at_work(feed.callables) as callables, _begun(simulation, started, keeping) as state:
+    together = simulation.near.kept_together()  # what events ask for first is looked at once, too
+    with together, at_work(feed.callables) as callables, _begun(simulation, started, keeping) as state:
         feed = feed.fresh(callables)
         session = _session(simulation, request.realtime, feed, outputs, values) if request.realtime else None
         with session or nullcontext():

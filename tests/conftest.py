@@ -9,6 +9,7 @@ Of all tests, files with such ones come first, so that no processor is left alon
 
 from __future__ import annotations
 
+import gc
 import os
 import time
 from collections import Counter
@@ -75,6 +76,12 @@ def _takes(item: pytest.Item) -> float:
     """About how long a test takes [s], if it says so."""
     mark = item.get_closest_marker("takes")
     return mark.args[0] if mark else 0.0
+
+
+def pytest_collection_finish() -> None:
+    """The million objects of modules and tests stay to the end: garbage is looked for among what tests make."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)

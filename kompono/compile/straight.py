@@ -41,9 +41,9 @@ class Instruction(NamedTuple):
     function: ca.Function | None = None  # that is called
 
 
-def instructions(function: ca.Function) -> list[Instruction]:
-    """The instructions of a function, in its order, equal ones once."""
-    read = algorithm(function)
+def instructions(function: ca.Function, text: str = "") -> list[Instruction]:
+    """The instructions of a function, in its order, equal ones once; `text` is what it is written as, if known."""
+    read = algorithm(function, text)
     counts = operand_counts(function, read.op)
     maker: list[int] = [0] * (function.sz_w() + 1)  # register -> the instruction that made what is in it
     found: list[Instruction] = []

@@ -107,7 +107,8 @@ class Walked:
         self.rows: list[tuple[int, ...]] = []  # operation, result, three operands
         self.functions: dict[str, int] = {}
         coded = numbers.coded if numbers else None
-        self.size = self._written(instructions(coded.code() if coded else program.kernels[self.call.kernel]))
+        kernel = coded.code() if coded else program.kernels[self.call.kernel]
+        self.size = self._written(instructions(kernel, coded.text if coded else ""))
 
     def _written(self, found: Sequence[Instruction]) -> int:
         """Write the rows; the number of places."""

@@ -268,8 +268,9 @@ class OpenNumbers:
         called = tuple(function.name() for function in opened.code.find_functions())
         timed = reads(opened.code, [0], opened.texts[0])
         self.coded[kernel] = Coded(
-            lambda: opened.code, digest, entries.full().ravel(), opened.code.n_instructions(), called, timed
-        )
+            lambda: opened.code, digest, entries.full().ravel(), opened.code.n_instructions(), called, timed,
+            opened.texts[0],
+        )  # fmt: skip
         return kernel
 
     def values(self, names: Iterable[str]) -> list[float]:

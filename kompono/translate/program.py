@@ -62,7 +62,7 @@ class Coded:
     """A kernel as code and numbers: `code` is a function of one column, that of the kernel and behind it the `numbers`;
     a model with other numbers may have the same code, which `digest` names. `length` is about that of the kernel in
     instructions; `called` are the names of closed functions it calls, also through others; `timed` is whether its
-    first input, the time of a routine, matters.
+    first input, the time of a routine, matters; `text` is what the code is written as, if that is at hand.
     """
 
     code: Callable[[], ca.Function]
@@ -71,10 +71,11 @@ class Coded:
     length: int
     called: tuple[str, ...]
     timed: bool
+    text: str = field(default="", repr=False)
 
     def as_data(self) -> Coded:
         """The same with its code at hand, which may go to another machine."""
-        return replace(self, code=KnownCode(self.code()))
+        return replace(self, code=KnownCode(self.code()), text="")
 
 
 @dataclass(frozen=True)

@@ -43,10 +43,9 @@ def letters(translation: Translation) -> dict[str, Any]:
     assert isinstance(engine, DiscreteEngine)
     found: dict[str, Any] = {"names": program.parameters, "gives": engine.steps.gives}
     found["values"] = engine.steps.values.tolist()
-    for name in program.routines:
-        if name in SLOPES:
-            continue
-        one = program.routines[name]
+    with translation.kept_together():
+        routines = {name: program.routines[name] for name in program.routines if name not in SLOPES}
+    for name, one in routines.items():
         if isinstance(one, TableRoutine):
             kernels = [program.kernels[loop.kernel].serialize() for loop in one.loops]
             loops = [replace(loop, kernel="") for loop in one.loops]
@@ -60,8 +59,10 @@ def letters(translation: Translation) -> dict[str, Any]:
 
 def placing(translation: Translation, shelf: Shelf | None) -> dict[str, Any]:
     """The same of what assembles the machine."""
-    program = assembly_program(translation.model, shelf=shelf).program
-    routines = {name: program.routines[name] for name in program.routines}
+    assembly = assembly_program(translation.model, shelf=shelf)
+    program = assembly.program
+    with assembly.kept_together():
+        routines = {name: program.routines[name] for name in program.routines}
     return {
         name: ([program.kernels[call.kernel].serialize() for call in one.calls], one.result, one.inputs)
         for name, one in routines.items()

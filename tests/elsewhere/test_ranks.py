@@ -48,9 +48,12 @@ print(*on_ranks(closed_parts(Walker(), Request(closed=PATHS), close=closed_start
 
 
 def mpi_environment() -> dict[str, str]:
-    """In which mpiexec starts as many processes as asked for, and modules of tests are found."""
+    """In which mpiexec starts as many processes as asked for, and modules of tests are found; who waits lets others
+    work.
+    """
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(TESTS), str(TESTS.parent)])}
     environment["PRTE_MCA_rmaps_default_mapping_policy"] = ":oversubscribe"
+    environment["OMPI_MCA_mpi_yield_when_idle"] = "1"
     for name in ("OMPI_ALLOW_RUN_AS_ROOT", "PRTE_ALLOW_RUN_AS_ROOT"):
         environment |= {name: "1", f"{name}_CONFIRM": "1"}
     return environment

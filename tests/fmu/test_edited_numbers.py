@@ -48,7 +48,8 @@ class Driven(Subsystem):
 def kernels(translation: Translation) -> dict[str, Any]:
     """All routines as text."""
     program = translation.program
-    routines = {name: program.routines[name] for name in program.routines if name not in SLOPES}
+    with translation.kept_together():
+        routines = {name: program.routines[name] for name in program.routines if name not in SLOPES}
     return {
         name: ([written(program.kernels[k.kernel]) for k in one.calls], one.result) for name, one in routines.items()
     }

@@ -69,7 +69,7 @@ def check_reactions(case: Case, e: Any, exact: float = EXACT) -> None:
         assert difference(total_wrenches(case, e), case.solution.constraint_wrench[m.bodies]) < exact
 
 
-@examples(20, few=10)
+@examples(20, few=7)
 @given(trees())
 def test_trees(case: Case) -> None:
     e = evaluate(case.m)
@@ -77,7 +77,7 @@ def test_trees(case: Case) -> None:
     check_reactions(case, e)
 
 
-@examples(18, few=9)
+@examples(18, few=6)
 @given(loops())
 def test_loops(case: Case) -> None:
     e = evaluate(case.m)
@@ -86,7 +86,7 @@ def test_loops(case: Case) -> None:
     event(f"redundant rows: {case.solution.redundant > 0}")
 
 
-@examples(20, few=10)
+@examples(20, few=7)
 @given(redundant_loops())
 def test_redundant_loops(case: Case) -> None:
     event(case.note)
@@ -95,7 +95,7 @@ def test_redundant_loops(case: Case) -> None:
     check_reactions(case, e)
 
 
-@examples(12, few=6)
+@examples(12, few=4)
 @given(redundant_loops())
 def test_redundant_rows_stay_redundant_a_little_off_the_conditions(case: Case) -> None:
     """The rank trap: inside a Runge-Kutta stage dependent rows are only nearly so, and must still be dropped."""

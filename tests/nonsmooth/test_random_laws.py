@@ -200,14 +200,14 @@ def check(case: Case, dense: Dense) -> None:
 
 
 @pytest.mark.takes(30)
-@examples(8, few=4)
+@examples(8, few=3)
 @given(with_laws(trees(bodies=(1, 3))))
 def test_trees(made: tuple[Case, Dense]) -> None:
     check(*made)
 
 
 @pytest.mark.takes(30)
-@examples(6, few=3)
+@examples(6, few=2)
 @given(with_laws(loops(bodies=(2, 3), couplings=False)))
 def test_loops(made: tuple[Case, Dense]) -> None:
     check(*made)

@@ -37,7 +37,7 @@ def evaluated(case: Case, nesting: list[tuple[str, ...]], closed: list[str], **o
         raise
 
 
-@examples(5)
+@examples(5, few=3)
 @given(st.data(), st.one_of(trees(bodies=(3, 6)), loops(), redundant_loops()))
 def test_parts_solve_what_the_whole_solves(data: Any, case: Case) -> None:
     nesting = data.draw(nestings(len(case.m.carriers)))
@@ -57,7 +57,7 @@ def test_parts_that_constraints_hold_together(data: Any, case: Case) -> None:
     event(f"redundant {case.solution.redundant > 0}")
 
 
-@examples(3)
+@examples(3, few=2)
 @given(st.data(), st.one_of(trees(bodies=(3, 5)), loops(), redundant_loops()))
 def test_parts_solve_what_the_whole_solves_with_bodies_placed_one_by_one(data: Any, case: Case) -> None:
     nesting = data.draw(nestings(len(case.m.carriers)))
@@ -99,9 +99,9 @@ def test_parts_move_as_the_whole_does(data: Any, case: Case) -> None:
 
 
 def moved(e: Any, time: float, step: float = 2e-3) -> np.ndarray:
-    """The state a second later, by rk4 with projection."""
+    """The state half a second later, by rk4 with projection."""
     state = np.array(e.state)
-    for k in range(round(1.0 / step)):
+    for k in range(round(0.5 / step)):
         t = time + k * step
         a = e.kernel.evaluate("derivative", t, state)[0]
         b = e.kernel.evaluate("derivative", t + step / 2, state + step / 2 * a)[0]

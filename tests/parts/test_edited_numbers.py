@@ -43,7 +43,8 @@ def some(translation: Translation) -> dict[str, Any]:
     if LONG:
         return kernels(translation)
     program = translation.program
-    found = {name: program.routines[name] for name in ROUTINES if name in program.routines}
+    with translation.kept_together():
+        found = {name: program.routines[name] for name in ROUTINES if name in program.routines}
     return {
         name: ([program.kernels[call.kernel].serialize() for call in one.calls], one.result)
         for name, one in found.items()

@@ -33,7 +33,9 @@ pytestmark = pytest.mark.skipif(
 
 
 def environment(count: int) -> dict[str, str]:
-    return {**os.environ, **_environment(max(count, 100)), "PYTHONPATH": str(ROOT)}
+    """As the command line has it; who waits lets others work, for the tests of another process run beside."""
+    patient = {"OMPI_MCA_mpi_yield_when_idle": "1"}
+    return {**os.environ, **_environment(max(count, 100)), **patient, "PYTHONPATH": str(ROOT)}
 
 
 def started(count: int, *command: str) -> subprocess.Popen:
@@ -108,7 +110,7 @@ def wait_for(process: subprocess.Popen, word: str) -> str:
         line = process.stderr.readline()
         assert line, read
         read += line
-    time.sleep(0.5)
+    time.sleep(0.2)
     return read
 
 

@@ -46,7 +46,8 @@ def numbers_of(machine: type[Subsystem], inside: Collection[str] = ()) -> dict[s
 def kernels(translation: Translation) -> dict[str, Any]:
     """All routines; multipliers of what is sealed are known to the file alone."""
     program = translation.program
-    routines = {name: program.routines[name] for name in program.routines if name not in (*SLOPES, "multipliers")}
+    with translation.kept_together():
+        routines = {name: program.routines[name] for name in program.routines if name not in (*SLOPES, "multipliers")}
     return {
         name: ([program.kernels[call.kernel].serialize() for call in one.calls], one.result, one.inputs)
         for name, one in routines.items()

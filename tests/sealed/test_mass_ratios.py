@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from kompono import Body, Ground, RunWarning, Sealed, Simulation, Subsystem, heavy, seal, simulate_many
+from kompono.compile import targets
 from kompono.library import Distance, Gravity, Revolute
 from kompono.sealed import keys
 from tests.parts.test_mass_ratios import Eye, Hanging, accelerations
+
+HERE = [targets.fitting(targets.TARGETS) or "wasm32"]
 
 
 class Bearing(Subsystem):
@@ -29,7 +32,7 @@ class Bearing(Subsystem):
 @pytest.mark.parametrize(("eye", "exact"), [(1e-8, 1e-6), (1e-11, 1e-3)])
 def test_what_is_lost_is_said_and_no_more_is_lost(eye: float, exact: float, tmp_path: Path, me: keys.Identity) -> None:
     file = tmp_path / "eye.part"
-    seal(Eye(eye), file)
+    seal(Eye(eye), file, targets=HERE)
     whole, sealed = accelerations(Hanging(eye, 1.0, rod=True), "relative"), accelerations(Bearing(file), "absolute")
     error = np.abs(whole - sealed).max() / np.abs(whole).max()
     simulation = Simulation(Bearing(file), engine="absolute", native=False)

@@ -170,7 +170,7 @@ def tilted(model: Subsystem, seed: int) -> Subsystem:
 
 
 @settings(
-    max_examples=60 if LONG else 3, deadline=None, derandomize=True, database=None,
+    max_examples=60 if LONG else 2, deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], phases=[Phase.generate],
 )  # fmt: skip
 @given(st.one_of(trees(), loops()))

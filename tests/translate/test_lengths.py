@@ -59,7 +59,8 @@ def moved(model: Subsystem, scale: float, one: int | None = None) -> Subsystem:
 def kernels(translation: Translation) -> dict[str, Any]:
     """All routines but those that are made of others."""
     program = translation.program
-    routines = {name: program.routines[name] for name in program.routines if name not in SLOPES}
+    with translation.kept_together():
+        routines = {name: program.routines[name] for name in program.routines if name not in SLOPES}
     return {
         name: ([program.kernels[call.kernel].serialize() for call in one.calls], one.result, one.inputs)
         for name, one in routines.items()
@@ -155,9 +156,23 @@ def test_kernels_from_the_shelf_are_those_of_a_new_translation(
     traced.clear()
     assert kernels(translated(moved(make(), 1.01), Shelf(shelves[number]))) == new
     assert not traced
-    for one in range(3):
+    for one in range(3 if LONG else 1):
         edited = kernels(translated(moved(make(), 1.03, one), Shelf(shelves[number])))
         assert edited == kernels(translated(moved(make(), 1.03, one), None)) != new
+
+
+@pytest.fixture(scope="module")
+def parallel() -> Shelf:
+    shelf = Shelf()
+    kernels(translated(parallelogram(), shelf))
+    return shelf
+
+
+@pytest.fixture(scope="module")
+def spatial() -> Shelf:
+    shelf = Shelf()
+    kernels(translated(Spatial(), shelf))
+    return shelf
 
 
 @pytest.mark.parametrize(
@@ -168,10 +183,8 @@ def test_kernels_from_the_shelf_are_those_of_a_new_translation(
     ],
     ids=["no parallelogram", "a crank that turns", "bodies aside", "unit", "too long", "zero", "no crank"],
 )  # fmt: skip
-def test_what_lengths_decide_is_decided_anew(other: Callable[[], Subsystem]) -> None:
-    shelf = Shelf()
-    kernels(translated(parallelogram(), shelf))
-    assert kernels(translated(other(), shelf)) == kernels(translated(other(), None))
+def test_what_lengths_decide_is_decided_anew(other: Callable[[], Subsystem], parallel: Shelf) -> None:
+    assert kernels(translated(other(), Shelf(parallel))) == kernels(translated(other(), None))
 
 
 def test_what_lengths_decided_before_is_not_forgotten(traced: set[str]) -> None:
@@ -186,22 +199,18 @@ def test_what_lengths_decided_before_is_not_forgotten(traced: set[str]) -> None:
 
 
 @pytest.mark.parametrize("turn", [0.3, 0.0, np.pi / 2, np.pi])
-def test_another_angle_of_a_frame(turn: float, traced: set[str]) -> None:
-    shelf = Shelf()
-    kernels(translated(Spatial(), shelf))
+def test_another_angle_of_a_frame(turn: float, spatial: Shelf, traced: set[str]) -> None:
     new = kernels(translated(Spatial(turn=turn), None))
     traced.clear()
-    assert kernels(translated(Spatial(turn=turn), shelf)) == new
+    assert kernels(translated(Spatial(turn=turn), Shelf(spatial))) == new
     assert bool(traced) is (turn != 0.3)
 
 
 @pytest.mark.parametrize("rod", [1.3, 1.0])
-def test_another_length_of_a_rod(rod: float, traced: set[str]) -> None:
-    shelf = Shelf()
-    kernels(translated(Spatial(), shelf))
+def test_another_length_of_a_rod(rod: float, spatial: Shelf, traced: set[str]) -> None:
     new = kernels(translated(Spatial(rod=rod), None))
     traced.clear()
-    assert kernels(translated(Spatial(rod=rod), shelf)) == new
+    assert kernels(translated(Spatial(rod=rod), Shelf(spatial))) == new
     assert bool(traced) is (rod == 1.0)
 
 
@@ -225,7 +234,7 @@ def shifted(case: Case, seed: int) -> Subsystem:
 
 
 @settings(
-    max_examples=60 if LONG else 4, deadline=None, derandomize=True, database=None,
+    max_examples=60 if LONG else 3, deadline=None, derandomize=True, database=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much], phases=[Phase.generate],
 )  # fmt: skip
 @given(st.one_of(trees(), loops(), redundant_loops()))

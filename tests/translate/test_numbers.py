@@ -112,7 +112,8 @@ def translated(model: Subsystem, shelf: Shelf | None, **options: Any) -> Transla
 
 def kernels(translation: Translation) -> dict[str, Any]:
     program = translation.program
-    routines = {name: program.routines[name] for name in program.routines}
+    with translation.kept_together():
+        routines = {name: program.routines[name] for name in program.routines}
     return {
         name: ([program.kernels[call.kernel].serialize() for call in one.calls], one.result, one.inputs)
         for name, one in routines.items()

@@ -38,7 +38,8 @@ def placed(model: Subsystem, shelf: Shelf | None, way: str = "inlined") -> Trans
 def letters(translation: Translation) -> dict[str, Any]:
     """All routines but those that are made of others: calls, slots and kernels, by what these are, not their names."""
     program = translation.program
-    found = {name: program.routines[name] for name in program.routines if name not in SLOPES}
+    with translation.kept_together():
+        found = {name: program.routines[name] for name in program.routines if name not in SLOPES}
     return {
         name: (
             replace(one, calls=tuple(replace(call, kernel="") for call in one.calls)),

@@ -70,7 +70,8 @@ def letters(translation: Translation) -> dict[str, Any]:
     if LONG:
         return all_letters(translation)
     program = translation.program
-    found = {name: program.routines[name] for name in ("derivative", "project") if name in program.routines}
+    with translation.kept_together():
+        found = {name: program.routines[name] for name in ("derivative", "project") if name in program.routines}
     return {
         name: (
             replace(one, calls=tuple(replace(call, kernel="") for call in one.calls)),

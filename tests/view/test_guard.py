@@ -299,7 +299,7 @@ def test_who_hangs_up_is_not_worth_a_word(port: int, when: str, capfd: pytest.Ca
             connection.recv(1000)
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # reset
         connection.close()
-    time.sleep(0.5)
+    time.sleep(0.1)
     assert status(port, f"Host: localhost:{port}") == 200
     said = capfd.readouterr()
     assert said.err == ""

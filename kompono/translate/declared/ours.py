@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
+import operator
 import sys
 import types
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import casadi as ca
 import numpy as np
@@ -20,6 +21,7 @@ _FOLDERS = ("spatial", "model", "library", "translate")
 _MODULES = tuple(f"kompono.{folder}" for folder in _FOLDERS)
 _LAWS = ("spatial", "model", "library")  # where laws of elements are written
 _CONSTANTS = (bool, int, float, str, tuple)
+_code = operator.attrgetter("__code__")
 
 
 @functools.cache
@@ -42,16 +44,46 @@ def altered() -> str | None:
     """The constants of the modules laws are written in, which may be set from outside; None if a function was."""
     found: list[Any] = []
     for module in _law_modules():
-        name = module.__name__
-        for key, value in vars(module).items():
-            if isinstance(value, types.FunctionType):
-                if not (_from_here(value) or _foreign(value)):
-                    return None
-            elif not key.startswith("__") and type(value) in _CONSTANTS:
-                found.append((name, key, value))
-            elif isinstance(value, np.ndarray | ca.DM):
-                found.append((name, key, np.asarray(value).tolist()))
+        constants = _constants(module)
+        if constants is None:
+            return None
+        for key, value in constants:
+            told = np.asarray(value).tolist() if isinstance(value, np.ndarray | ca.DM) else value
+            found.append((module.__name__, key, told))
     return repr(found)
+
+
+class _Looked(NamedTuple):
+    """What was in a module when it was looked at; as long as it is the same, so are its constants."""
+
+    names: list[str]
+    values: list[Any]
+    functions: list[types.FunctionType]
+    codes: list[types.CodeType]
+    constants: list[tuple[str, Any]]
+
+
+_looked: dict[types.ModuleType, _Looked] = {}
+
+
+def _constants(module: types.ModuleType) -> list[tuple[str, Any]] | None:
+    """The constants of a module by name; None if a function of it was replaced. They are looked for once."""
+    names, values = list(vars(module)), list(vars(module).values())
+    known = _looked.get(module)
+    if known and names == known.names and all(map(operator.is_, values, known.values)):
+        codes = map(_code, known.functions)
+        if all(map(operator.is_, codes, known.codes)):
+            return known.constants
+    functions = [value for value in values if isinstance(value, types.FunctionType)]
+    if not all(_from_here(function) or _foreign(function) for function in functions):
+        return None
+    constants = [
+        (name, value)
+        for name, value in zip(names, values, strict=True)
+        if (type(value) in _CONSTANTS and not name.startswith("__")) or isinstance(value, np.ndarray | ca.DM)
+    ]
+    _looked[module] = _Looked(names, values, functions, [_code(one) for one in functions], constants)
+    return constants
 
 
 @functools.cache
