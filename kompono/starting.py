@@ -101,7 +101,7 @@ def check_unfed(model: Elaborated, given: Mapping[str, Any]) -> None:
 def check_followed(model: Elaborated, feed: Feed) -> None:
     """Raise RunError for a law whose gap or slip follows an input that changes: nobody knows how fast."""
     changing = {source.name for source in feed.sources if source.changes}
-    signals = [*model.fed, *(signal for signal in model.inputs if model.path(signal) in changing)]
+    signals = [signal for signal in model.inputs if model.path(signal) in changing]
     known = {ca.SX(signal).element_hash(): model.path(signal) for signal in signals}
     for law in model.laws if known else ():
         for unit in law._shapes():

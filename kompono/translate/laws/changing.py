@@ -36,6 +36,7 @@ def check_known(model: Elaborated, law: Law, shape: Unit) -> None:
 def _moving(model: Elaborated) -> dict[int, str]:
     """Symbols of what moves in ways that are not known there, in words."""
     found = {ca.SX(state).element_hash(): f"the state {model.path(state)}" for state in model.states}
+    found |= {ca.SX(fed).element_hash(): f"the input {model.path(fed)}, which is connected" for fed in model.fed}
     frames = [frame for carrier in (*model.bodies, *model.grounds) for frame in carrier._frames_with_signals]
     for seen in (*frames, *model.sensors):
         for kind, column in seen._signals.items():
