@@ -74,7 +74,7 @@ class Explainer:
             return Status(False, f"{reason}, from t = {row[0]:.9g} s", float(row[0]), outcome.ended)
         if outcome.ended is Ending.OPEN:
             gaps = self._gaps(row[0], row, parameters)
-            if not gaps.size:  # a tree: what is held are stops and contacts
+            if gaps.max(initial=0.0) <= OPEN:  # what is held are stops and contacts
                 reason = "what stops, contact or friction hold cannot be kept; try a smaller step, or method='dopri5'"
                 return Status(False, f"{reason}, from t = {row[0]:.9g} s", float(row[0]), Ending.OPEN)
             where = self._label(gaps)

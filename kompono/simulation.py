@@ -36,6 +36,7 @@ from kompono.solve.scipy_methods import routines_of
 from kompono.solve.settings import check_events, check_stages
 from kompono.solve.settling import Settler, settler_of
 from kompono.starting import (
+    check_followed,
     check_unfed,
     closed_start,
     declared_controllers,
@@ -137,7 +138,10 @@ class Simulation:
         declared = declared_sources(self.translation.model)
         check_unfed(self.translation.model, given or {})
         check_known(given or {}, declared, "input")
-        return feed_of(declared, given or {}, declared_controllers(self.translation.model))
+        feed = feed_of(declared, given or {}, declared_controllers(self.translation.model))
+        if self.translation.program.laws:
+            check_followed(self.translation.model, feed)
+        return feed
 
     def assemble(
         self,

@@ -39,7 +39,7 @@ IMPACTS = ("poisson", "newton", "stronge", "moreau")
 @dataclass(frozen=True)
 class Unit:
     """One place where structure changes. All quantities may be expressions of the motion (or of coordinates and
-    speeds), time, inputs and parameters.
+    speeds), time, modes, parameters and inputs; where inputs change in a run, not gap, speed and slip.
 
     gap [m, rad] is never negative; `speed` [m/s, rad/s] in its place makes a one-way clutch. `slip` are one or two
     speeds that are linear in velocities. `mu` acts on the force of the gap, or on the force of the joint `reaction`

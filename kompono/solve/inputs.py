@@ -52,6 +52,11 @@ class Source:
         """Whether Python is asked for its values."""
         return self.function is not None or self.factory is not None
 
+    @property
+    def changes(self) -> bool:
+        """Whether its value may change in a run."""
+        return self.is_callable or (self.table is not None and bool(np.ptp(self.table[1]) > 0.0))
+
 
 class Feed:
     """All inputs of a run. Callables are asked at whole multiples of their periods; between these the native loop runs

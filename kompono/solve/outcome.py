@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kompono.translate.program import Channel
 
 OPEN = 1e-6  # a loop condition violated by more than this is lost, whatever the units
+TORN = 1e-4  # [m/s, rad/s] what laws hold moves at most, if nothing tears at it
 
 
 @dataclass(frozen=True)
@@ -179,11 +180,20 @@ def _open(
     """Whether conditions are violated; the run ends with the first record where they are."""
     if not settings.stabilize or "project" not in kernel.program.routines:
         return False
-    violated = np.flatnonzero(table[:, outputs.drift] > outputs.open)
+    violated = np.flatnonzero((table[:, outputs.drift] > outputs.open) | _torn(kernel, outputs, table))
     if len(violated):
         _spoil(outcome, Ending.OPEN, "", rows[violated[0]])
         _end_at(outcome, int(violated[0]))
     return bool(len(violated))
+
+
+def _torn(kernel: Any, outputs: Outputs, table: np.ndarray) -> np.ndarray:
+    """At which records what laws hold moves, and goes on doing so: a drive tears at what sticks on both sides."""
+    names = [channel.name for channel in outputs.computed]
+    if not kernel.program.laws or "drift.velocity" not in names:
+        return np.zeros(len(table), dtype=bool)
+    fast = table[:, names.index("drift.velocity")] > TORN
+    return fast & np.append(fast[1:], True) & np.append(True, fast[:-1])
 
 
 def _nameless_number(

@@ -5,10 +5,11 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+import casadi as ca
 import pytest
 
 from kompono import Body, Ground, Subsystem, simulate, time
-from kompono.library import Contact, Drive, Gravity, Prismatic
+from kompono.library import Contact, Drive, Gravity, JointEffort, Prismatic
 
 
 class Press(Subsystem):
@@ -33,3 +34,27 @@ def test_nothing_is_driven_through_what_it_meets(given: dict[str, Any], options:
     assert abs(result.status.time - 0.2) < 1e-9
     path = "guide.limits.lower" if given else "touch"
     assert f"{path} (nothing gives way there" in result.status.message
+
+
+class Picked(Subsystem):
+    """Two driven jaws lift a block that stands on the floor."""
+
+    def __init__(self) -> None:
+        self.ground, self.gravity = Ground(), Gravity()
+        self.block = Body(mass=2.0, inertia=(0.01, 0.01, 0.01), start_position=(0, 0, 0.05))
+        self.arm, self.jaw = (Body(mass=1.0, inertia=(0.01, 0.01, 0.01)) for _ in range(2))
+        self.up = Prismatic(self.ground, self.arm, axis="z")
+        self.lift = Drive(self.up, 0.2 * ca.fmax(time - 0.01, 0) ** 3)
+        self.slide = Prismatic(self.arm, self.jaw, axis="x", displacement=0.05)
+        self.squeeze = JointEffort(self.slide, -50.0)
+        self.feet = Contact(self.ground.plane(), self.block.at(0, 0, -0.05).corners((0.1, 0.1, 0)), mu=0.3)
+        fixed, face = self.arm.at(-0.05, 0, 0.05), (0, 0.06, 0.06)
+        self.left = Contact(fixed.plane("x"), self.block.at(-0.05, 0, 0).corners(face), mu=0.5)
+        self.right = Contact(self.jaw.at(0, 0, 0.05).plane("-x"), self.block.at(0.05, 0, 0).corners(face), mu=0.5)
+
+
+@pytest.mark.filterwarnings("ignore:Picked did not run as planned")
+def test_what_is_torn_from_two_sides_is_not_fine() -> None:
+    """Jaws and floor held on, while the jaws went up: the status was ok."""
+    result = simulate(Picked(), until=0.1)
+    assert not result.status.ok or result["block.position.z"][-1] > 0.05

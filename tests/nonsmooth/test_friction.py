@@ -22,7 +22,23 @@ from nonsmooth.rubbing_machines import (
     Stacked,
 )
 
-from kompono import Body, Event, Ground, JointLaw, Mode, Result, Subsystem, Unit, simulate, time
+from kompono import (
+    Body,
+    Event,
+    Ground,
+    Input,
+    JointLaw,
+    Mode,
+    Output,
+    Result,
+    RunError,
+    State,
+    Subsystem,
+    TranslationError,
+    Unit,
+    simulate,
+    time,
+)
 from kompono.library import Prismatic
 
 METHODS: dict[str, dict[str, Any]] = {"rk4": {"step": 1e-3}, "dopri5": {"method": "dopri5", "rtol": 1e-11}}
@@ -182,7 +198,7 @@ class Halted(Subsystem):
 
 
 class Rubs(JointLaw):
-    def __init__(self, slide: Prismatic, belt: Mode) -> None:
+    def __init__(self, slide: Prismatic, belt: Mode | Input | State) -> None:
         super().__init__(slide)
         self.belt = belt
 
@@ -198,3 +214,29 @@ def test_a_belt_that_stops_at_once_lets_go(speed: float, options: dict[str, Any]
     result = simulate(whole, until=0.6, **options)
     assert [name.removeprefix("part.") for name in names(result)] == ["halt", "rubs.slips"]
     assert abs(result["part.slide.displacement.rate"][-1] - (1.0 + 0.2 * np.sign(speed - 1.0))) < 1e-9
+
+
+class Led(Subsystem):
+    """A mass on a belt whose speed is an input, be it over a wire, or a state."""
+
+    def __init__(self, wired: bool = False, state: bool = False) -> None:
+        self.ground, self.mass = Ground(), Body(mass=1.0, inertia=(0.1, 0.1, 0.1))
+        self.belt = Input() if wired else State(0.0) if state else Input(0.0)
+        if isinstance(self.belt, State):
+            self.belt.rate = 10.0
+        if wired:
+            self.speed = Output(time)
+            self.connect(self.speed, self.belt)
+        self.slide = Prismatic(self.ground, self.mass, axis="x", displacement_rate=1.0)
+        self.rubs = Rubs(self.slide, self.belt)
+
+
+def test_slip_that_follows_what_nobody_knows_the_rate_of_is_refused() -> None:
+    """It stuck to a belt that speeded up as fast as it liked, with the status ok."""
+    with pytest.raises(RunError, match="rubs: its gap or slip follows the input belt"):
+        simulate(Led(), until=0.6, inputs={"belt": ([0.0, 0.2, 0.3], [0.0, 0.0, 1.0])})
+    with pytest.raises(TranslationError, match="rubs: its gap or slip uses the input belt, which is connected"):
+        simulate(Led(True), until=0.6)
+    with pytest.raises(TranslationError, match="rubs: its gap or slip uses the state belt"):
+        simulate(Led(state=True), until=0.6)
+    assert abs(simulate(Led(), until=0.6, inputs={"belt": 0.5})["slide.displacement.rate"][-1] - 0.5) < 1e-12

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import casadi as ca
 
 from kompono.errors import TranslationError
-from kompono.model.body import Ground
 from kompono.model.event import Mode
 from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, Law, PairLaw, Unit
 from kompono.spatial.pose import Motion
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.laws.changing import check_known, shifts
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.program import LawUnit
 from kompono.translate.symbolic import Matrix, Scalar, Vector
@@ -70,6 +70,8 @@ class LawRows:
 
     def _place(self, law: Law, units: list[LawUnit], places: dict[Mode, int]) -> None:
         shapes, start = law._shapes(), self.size
+        for shape in shapes:
+            check_known(self.model, law, shape)
         gap, rest = start, start + sum(shape.gap is not None for shape in shapes)
         for number, shape in enumerate(shapes):
             modes = law._modes[number]
@@ -80,14 +82,14 @@ class LawRows:
                 gap, rest = (gap + 1, rest) if shape.gap is not None else (gap, rest + 1)
                 level = "position" if shape.gap is not None else "speed"
                 one = self._unit(ONE_SIDED, gap_row, -1, (0, 0), modes, places, path, len(units), level, shape.impact)
-                units.append(replace(one, shifts=_shifts(self.model, law, shape.gap, shape.speed)))
+                units.append(replace(one, shifts=shifts(self.model, law, shape.gap, shape.speed)))
             if shape.slips:
                 slip_row, dry = rest, len(units)
                 rest += shape.slips
                 kind = DRY if shape.slips == 1 else PLANAR
                 span = self._measure(shape, gap_row, path)
                 rubs = self._unit(kind, slip_row, one_sided, span, modes, places, path, len(units))
-                units.append(replace(rubs, shifts=_shifts(self.model, law, shape.slip)))
+                units.append(replace(rubs, shifts=shifts(self.model, law, shape.slip)))
             self.placed.append(PlacedUnit(law, number, shape, gap_row, slip_row, one_sided, dry))
         self.size = rest
         self.spans[law] = slice(start, rest)
@@ -260,15 +262,3 @@ def _asked(law: Law, kinematics: Kinematics) -> tuple[Any, ...]:
         return ca.vertcat(*[unit.numbers() for unit in said.units_at(Motion(p, r, v, w))])
 
     return trace, motion.position, motion.rotation, motion.velocity, motion.angular_velocity
-
-
-def _shifts(model: Elaborated, law: Law, *quantities: Any) -> int:
-    """Whether events (1), samples (2) or both (3) may make quantities of a unit others at an instant."""
-    used = [ca.vec(ca.SX(quantity)) for quantity in quantities if quantity is not None]
-    for frame in (law.first, law.second) if isinstance(law, PairLaw) else ():
-        poses = [frame.pose, *([frame.body.motion] if isinstance(frame.body, Ground) else [])]
-        used += [ca.vec(ca.SX(part)) for pose in poses for part in (pose.position, pose.rotation)]
-    symbols = {symbol.element_hash() for symbol in ca.symvar(ca.vertcat(*used))}
-    changed = {ca.SX(what).element_hash() for event in model.events for what, _ in event.changes}
-    sampled = {ca.SX(mode).element_hash() for mode in model.modes if mode.every is not None}
-    return bool(symbols & changed) + 2 * bool(symbols & sampled)
