@@ -11,15 +11,15 @@ ROOT = Path(__file__).parent
 
 
 def files(folder: str) -> list[str]:
-    """Paths of all sources below a folder of the package, in order."""
-    return sorted(_below(str(ROOT / folder)))
+    """Paths of all sources below a folder of the package, in order; that of a single file."""
+    return [str(ROOT / folder)] if folder.endswith(".py") else sorted(_below(str(ROOT / folder)))
 
 
-def digest(folders: Iterable[str]) -> str:
-    """A hash (hexadecimal) of all of them: whoever changes one need not think of a version number."""
+def digest(places: Iterable[str]) -> str:
+    """A hash (hexadecimal) of what is in folders and files: whoever changes one need not think of a version number."""
     found = hashlib.sha256()
-    for folder in folders:
-        for path in files(folder):
+    for place in places:
+        for path in files(place):
             with open(path, "rb") as file:
                 found.update(file.read())
     return found.hexdigest()

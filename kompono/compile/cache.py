@@ -24,6 +24,12 @@ from kompono.compile.assembler import quick
 from kompono.translate.program import Routine, TableRoutine
 from kompono.trust import home
 
+BESIDE = (  # what the code generator takes from other packages, and its code depends on
+    "foreign/code.py", "sealed/kept.py", "translate/adjoint.py", "translate/algorithm.py", "translate/held.py",
+    "translate/kernels.py", "translate/program.py", "translate/slopes.py", "translate/declared/network_newton.py",
+    "translate/laws/naming.py",
+)  # fmt: skip
+
 
 def directory() -> Path:
     """Where object code is kept."""
@@ -117,4 +123,4 @@ def _digest_routine(digest, routine: Routine) -> None:
 @functools.cache
 def _generator() -> str:
     """A hash of the code generator itself: whoever changes it need not think of a version number."""
-    return written.digest(("compile",))
+    return written.digest(("compile", *BESIDE))

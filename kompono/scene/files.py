@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 from dataclasses import replace
 from functools import lru_cache
 from typing import Any
@@ -19,7 +21,8 @@ def embedded(shape: Shape) -> Shape:
     """A shape whose file, if it has one, is replaced by the triangles in it."""
     if shape.kind != "mesh":
         return shape
-    vertices, faces = _read(str(shape.sizes["file"]))
+    file = str(shape.sizes["file"])
+    vertices, faces = _read(file, _written(file))
     scale = np.asarray(shape.sizes["scale"])
     scaled = (np.asarray(vertices) * scale).round(7)
     if np.prod(scale) < 0:  # a mirror turns triangles inside out
@@ -27,8 +30,16 @@ def embedded(shape: Shape) -> Shape:
     return replace(shape, kind="given", sizes={"vertices": scaled.tolist(), "faces": faces})
 
 
+def _written(file: str) -> tuple[int, int]:
+    """When a file was written last, and its size: another one under its name is read again."""
+    with contextlib.suppress(OSError):
+        found = os.stat(file)
+        return found.st_mtime_ns, found.st_size
+    return 0, 0
+
+
 @lru_cache(maxsize=64)
-def _read(file: str) -> tuple[Any, Any]:
+def _read(file: str, _: tuple[int, int]) -> tuple[Any, Any]:
     trimesh = extra("trimesh", "view")
     try:
         mesh = trimesh.load_mesh(file)

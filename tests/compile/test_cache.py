@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import time
@@ -179,3 +180,10 @@ def _slowly(function: Any) -> Any:
         return function(*arguments, **options)
 
     return slow
+
+
+def test_objects_are_named_by_all_that_makes_them() -> None:
+    """What the generator imports from the stages before it is in the hash of its sources; sealed files have hashes."""
+    texts = [path.read_text(encoding="utf-8") for path in Path(cache.__file__).parent.rglob("*.py")]
+    taken = {name for text in texts for name in re.findall(r"from kompono\.((?:translate|foreign|sealed)[.\w]*)", text)}
+    assert {f"{name.replace('.', '/')}.py" for name in taken} - {"sealed/code.py"} == set(cache.BESIDE)

@@ -113,6 +113,21 @@ def test_what_is_declared_counts() -> None:
     assert fingerprint(Arm(), 1) == names[0]
 
 
+@pytest.mark.parametrize("kind", [ca.DM, np.array, ca.SX])
+def test_starts_count_with_all_their_digits(kind: Callable[[float], Any]) -> None:
+    """Whatever they were set to after the model was made; as text these kinds show six to eight digits."""
+    names = []
+    for value in (0.3, 0.3 + 1e-12):
+        for place in ("pin", "tune"):
+            arm = Arm()
+            if place == "pin":
+                arm.pin.start["angle"] = kind(value)
+            else:
+                arm.tune.value = kind(value)
+            names.append(fingerprint(arm, 1))
+    assert len(set(names)) == 4
+
+
 def test_code_of_the_user_counts_with_what_it_refers_to(monkeypatch: pytest.MonkeyPatch) -> None:
     before = fingerprint(Arm(), 1)
     monkeypatch.setitem(Pull.wrench.__globals__, "STIFFNESS", 101.0)

@@ -27,7 +27,7 @@ _code = operator.attrgetter("__code__")
 @functools.cache
 def sources() -> str:
     """A hash of the stages up to translation, and of the assembly it asks for a start."""
-    return written.digest((*_FOLDERS, "foreign", "sealed", "solve"))
+    return written.digest((*_FOLDERS, "foreign", "sealed", "solve", "starting.py"))
 
 
 def is_ours(kind: type) -> bool:

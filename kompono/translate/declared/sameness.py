@@ -19,6 +19,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.foreign.element import Fmu, functions_of, known_by
+from kompono.given import plain
 from kompono.model.body import STARTS, Body, Carrier, Ground
 from kompono.model.constraint import Constraint, Coupling
 from kompono.model.controller import Controller
@@ -107,6 +108,12 @@ def _counts(element: Element, name: str, value: Any, opened: OpenLaw | None) -> 
         return name in _CONNECTED
     number = type(value) is float or (isinstance(value, np.ndarray | np.generic) and value.dtype == float)
     return not number and not isinstance(value, ca.SX | ca.DM)
+
+
+def _told(value: Any) -> Any:
+    """A number as one that is written with all its digits; arrays and expressions that somebody set show a few."""
+    found = plain(value)
+    return value if found is None else found
 
 
 def _told_beside(element: Element) -> list[tuple[Any, ...]]:
@@ -273,13 +280,13 @@ class _Scribe(Words):
         """
         if isinstance(element, Joint):
             self.words.append(("start", tuple(element.start)))
-            self.numbers.append(tuple(element.start.values()))
+            self.numbers.append(tuple(map(_told, element.start.values())))
             return "start", "limits"  # what keeps the limits is an element of its own
         if isinstance(element, Mode | State):
-            self.numbers.append(element.start)
+            self.numbers.append(_told(element.start))
             return ("start",)
         if isinstance(element, Parameter):
-            self.numbers.append(element.value)
+            self.numbers.append(_told(element.value))
             return ("value",)
         if isinstance(element, Input) and isinstance(element.value, int | float):
             self.numbers.append((element.value, [part.tobytes() for part in element.table or ()]))

@@ -97,24 +97,26 @@ def _common(directions: Sequence[np.ndarray], before: Sequence[int]) -> np.ndarr
     followed = _followed(directions, before, count)
     if not followed:
         return None
-    chosen, weights = followed[0], np.ones(len(directions))
+    weights, (turned, _) = np.ones(len(directions)), _turns([one.T @ followed[0] for one in followed])
     for _ in range(TRIALS):
-        mean = sum(weight * one @ _turn(one.T @ chosen)[0] for weight, one in zip(weights, followed, strict=True))
+        mean = sum(weight * one @ turn for weight, one, turn in zip(weights, followed, turned, strict=True))
         left, _, right = np.linalg.svd(mean, full_matrices=False)
         chosen = left @ right
-        margins = np.array([_turn(one.T @ chosen)[1] for one in followed])
+        turned, margins = _turns([one.T @ chosen for one in followed])
         if margins.min() > MARGIN:
             return aligned(chosen)
         weights *= 1.5 - margins
     return None
 
 
-def _turn(matrix: np.ndarray) -> tuple[np.ndarray, float]:
-    """The rotation nearest to a square matrix, and the least stretch it leaves: negative where it mirrors."""
-    left, values, right = np.linalg.svd(matrix)
-    signs = np.ones(len(values))
-    signs[-1] = np.sign(np.linalg.det(left) * np.linalg.det(right))
-    return (left * signs) @ right, float(signs[-1] * values[-1])
+def _turns(matrices: Sequence[np.ndarray]) -> tuple[list[np.ndarray], np.ndarray]:
+    """The rotation nearest to each of these square matrices, and the least stretch it leaves: negative where it
+    mirrors.
+    """
+    lefts, values, rights = np.linalg.svd(np.stack(matrices))
+    values[:, -1] *= (mirrors := np.sign(np.linalg.det(lefts) * np.linalg.det(rights)))
+    lefts[:, :, -1] *= mirrors[:, None]
+    return [left @ right for left, right in zip(lefts, rights, strict=True)], values[:, -1]
 
 
 def _followed(directions: Sequence[np.ndarray], before: Sequence[int], count: int) -> list[np.ndarray]:
