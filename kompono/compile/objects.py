@@ -208,7 +208,7 @@ class Objects:
             program.state_size, len(program.inputs), len(program.coordinates), len(program.speeds),
             program.spread and program.spread.state_size, [size for _, size in program.opaque], program.groups,
             *program.away, len(program.rates), program.ticks, len(program.modes), program.stops,
-            can_rest(program, waiting), [(u.kind, u.modes) for u in program.laws],
+            can_rest(program, waiting), [(u.kind, u.modes, u.shifts) for u in program.laws],
             seen_as=[program.outline(name) for name in loop_names(program, solves)],
         )  # fmt: skip
         return [*parts, *([self._nobody(late_names(program))] if waiting else [])]

@@ -190,11 +190,11 @@ def test_msl_brake_published() -> None:
 class Halted(Subsystem):
     """A mass sticks to a belt whose speed an event changes at half a second."""
 
-    def __init__(self, speed: float) -> None:
+    def __init__(self, speed: float, law: type[JointLaw] | None = None) -> None:
         self.ground, self.mass, self.belt = Ground(), Body(mass=1.0, inertia=(0.1, 0.1, 0.1)), Mode(1.0)
         self.halt = Event(time - 0.5, {self.belt: speed})
         self.slide = Prismatic(self.ground, self.mass, axis="x", displacement_rate=1.0)
-        self.rubs = Rubs(self.slide, self.belt)
+        self.rubs = (law or Rubs)(self.slide, self.belt)
 
 
 class Rubs(JointLaw):
@@ -214,6 +214,17 @@ def test_a_belt_that_stops_at_once_lets_go(speed: float, options: dict[str, Any]
     result = simulate(whole, until=0.6, **options)
     assert [name.removeprefix("part.") for name in names(result)] == ["halt", "rubs.slips"]
     assert abs(result["part.slide.displacement.rate"][-1] - (1.0 + 0.2 * np.sign(speed - 1.0))) < 1e-9
+
+
+class Grips(Rubs):
+    def units(self) -> Unit:
+        return Unit(slip=self.joints[0].displacement_rate - 1.0, limit=2.0 + self.belt)
+
+
+def test_what_shifts_has_a_loop_of_its_own() -> None:
+    """It had that of a machine which differs in nothing but what its mode acts on, if that ran before."""
+    simulate(Halted(0.0, Grips), until=0.6)
+    assert names(simulate(Halted(0.0), until=0.6)) == ["halt", "rubs.slips"]
 
 
 class Led(Subsystem):
