@@ -19,13 +19,10 @@ def catch(machine: Machine, time: Value) -> Value:
 
     What sticks, or touches, gives way to that blow: no friction bears it, and where gaps would close they strike when
     laws settle. So modes of laws hold nothing meanwhile. Where these are elsewhere, that is left to the next step. The
-    state before is in `stage`; events change no speeds, and no modes of laws.
+    state before is in `stage`; events change no speeds, and no modes of laws. (Without laws a projection is all.)
     """
     code, block, program = machine.code, machine.block, machine.program
     change, first = code.variable(REAL, 0.0), len(program.coordinates)
-    if not program.laws:
-        machine.project(time, "state")
-        return change.get() > SLOW
     behind = first + len(program.speeds)
     places = [(behind + unit.modes[0], float(unit.kind != _GAP)) for unit in program.laws]  # open, or slips
     before, after = machine.vector("stage"), machine.vector("state")

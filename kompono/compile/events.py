@@ -111,9 +111,12 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
             if k in machine.program.stops:
                 halting.set(halting.get() | (machine.vector("pending")[k] > 0.0))
             _switch(machine, time, k)
-        if not by_events:
+        if not machine.program.laws:
+            machine.project(time, "state")
+        elif not by_events:
             caught = catch(machine, time)
-            with code.when(each & ~caught):  # else behind the laws, which settle first
+        if not by_events:
+            with code.when(each if caught is None else each & ~caught):  # else behind the laws, which settle first
                 machine.record(time, "state", counts=False)
         block.add("event_count")
         block.set("checked", 0)
@@ -121,7 +124,7 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
         begin_anew(machine, adaptive)
         if machine.program.stops:
             machine.fail(halting.get(), ChunkEnd.HALTED)
-        if caught is not None and machine.program.laws:
+        if caught is not None:
             machine.fail(caught, ChunkEnd.LAWS)
     if by_events:
         block.set("shifted", code.select(any_, 1, block.shifted))
