@@ -205,9 +205,13 @@ def test_what_is_locked_is_locked_on_the_shelf(tmp_path: Path, traced: set[str])
     assert not any(b"kernels" in data or b"values" in data for data in shelf.kept.values())
     code: Any = model.part._code
     numbers = struct.unpack(f"<{len(code.numbers) // 8}d", code.numbers) + tuple(np.concatenate(code.starts))
+    looked = 0
     for number in set(numbers) - {0.0, 1.0}:
         for spelled in (repr(number).encode(), struct.pack("<d", number)):
-            assert not any(spelled in data for data in shelf.kept.values())
+            if len(spelled) > 5:  # fewer bytes stand in what is locked by chance
+                looked += 1
+                assert not any(spelled in data for data in shelf.kept.values())
+    assert looked
     traced.clear()
     assert kernels(translated(Hung(path), shelf)) == first
     assert kernels(translated(Hung(path, mass=1.41), shelf)) == kernels(translated(Hung(path, mass=1.41), None))
