@@ -5,6 +5,7 @@ The native loop stops there; what happens at such an instant is in `instant.py`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
@@ -19,6 +20,15 @@ OVERLAP = 1e-6  # [m, rad] at the start
 PIECES = 8  # of a step over crowded events
 
 
+class _Now(threading.local):
+    """What holds while a run settles: runs of an ensemble share a settler, in threads."""
+
+    leaning = Leaning()
+
+
+_now = _Now()
+
+
 class Settler:
     """Chooses modes of all laws of a program."""
 
@@ -31,8 +41,16 @@ class Settler:
         self.units: tuple[LawUnit, ...] = kernel.program.laws
         self.first_event = len(self.program.events) - len(LAW_EVENTS) * len(self.units)
         self.known = np.zeros(0)  # what parts elsewhere told beside the guards that rose, for the next event
-        self.leaning = Leaning()  # below which speeds directions of slip in a plane lean
         self._idle: list[int] = []  # units that touched at the last event, held by joints
+
+    @property
+    def leaning(self) -> Leaning:
+        """Below which speeds directions of slip in a plane lean, for the run that settles in this thread."""
+        return _now.leaning
+
+    @leaning.setter
+    def leaning(self, leaning: Leaning) -> None:
+        _now.leaning = leaning
 
     @cached_property
     def table(self) -> Any:
