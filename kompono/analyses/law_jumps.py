@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from kompono.compile.paced import Leaning
 from kompono.errors import RunError
-from kompono.solve.settling import Settler
+from kompono.solve.settling import Now, Settler
 from kompono.translate.program import LAW_EVENTS
 
 STENCIL = ((1, 45.0 / 60.0), (2, -9.0 / 60.0), (3, 1.0 / 60.0))  # of a first derivative, sixth order
@@ -58,13 +57,9 @@ class JumpingSettler:
         self._last, self._size = -np.inf, near.program.state_size
 
     @property
-    def leaning(self) -> Leaning:
-        """Below which speeds directions of slip in a plane lean."""
-        return self.near.leaning
-
-    @leaning.setter
-    def leaning(self, leaning: Leaning) -> None:
-        self.near.leaning = leaning
+    def now(self) -> Now:
+        """What the run that settles in this thread tells."""
+        return self.near.now
 
     def start(
         self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float = 0.0
@@ -88,7 +83,7 @@ class JumpingSettler:
         """The state and its columns behind an event, and numbers of what happened."""
         before, columns = state[: self._size].copy(), state[self._size :].reshape(-1, self._size).T
         after, happened = self.near(time, before, inputs, parameters, fired, step)
-        if self.leaning.asked:
+        if self.now.leaning.asked:
             change = LawChange((time, before, parameters.copy()), after, happened, NOBODY, step)
             return np.concatenate([after, self.jump(change, columns).T.ravel()]), happened
         if not len(fired):

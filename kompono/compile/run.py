@@ -261,16 +261,17 @@ class Run(ABC):
         fired = np.flatnonzero(pending[first:] > 0)
         now = block.time, self.state, inputs_at(self._table, block.time), self._parameters
         looked = np.array_equal(self._vector("looked"), self.state)  # with its handles: it is that state
-        cast(Any, self.settle).known = self._vector("beside").copy() if looked else np.zeros(0)
+        told = cast(Any, self.settle).now
+        told.known = self._vector("beside").copy() if looked else np.zeros(0)
         recent = self.crowd.recent(block.time, self._usual_step, fired.tolist())
         paced, shares = self._vector("paced"), self._vector("slopes")[self._in_planes]
         closer = comes_closer(paced, shares, block.finest)
         leaning = Leaning(2.0 ** min(max(recent - CALM, 0), 60), closer, bool(paced[WISH]))
-        cast(Any, self.settle).leaning = leaning
+        told.leaning = leaning
         try:
             self.state[:], happened = self.settle(*now, fired, self._equal_steps)
         finally:
-            cast(Any, self.settle).leaning = Leaning()
+            told.leaning = Leaning()
         come_closer(paced, leaning.shortest, block.finest, block.time)
         self._block.acting = acts(self._program, self.state)
         pending[first:] = armed[first:] = 0.0

@@ -52,7 +52,7 @@ class Instant:
         self, settler: Settler, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float
     ) -> None:
         self.settler, self.time, self.state, self.inputs, self.parameters = settler, time, state, inputs, parameters
-        self.step = min(step or BRIEF, settler.leaning.times * finest(step or BRIEF))
+        self.step = min(step or BRIEF, settler.now.leaning.times * finest(step or BRIEF))
         self.units, self.table = settler.units, settler.table
         self._looks = LawLooks(settler, time, inputs, parameters)
         self.asked: list[int] = []  # units of the last small problem
@@ -331,7 +331,7 @@ class Instant:
     def _slow(self, part: LawsInPlay, found: UnitChoice) -> np.ndarray:
         """The slip speed (units) below which the direction of planar friction leans to the chosen one."""
         speeds = np.array([np.linalg.norm(self.view.rate[self.rows(k)]) for k in self.asked])
-        return leaning_below(part, found, speeds, self.step, self.settler.leaning)
+        return leaning_below(part, found, speeds, self.step, self.settler.now.leaning)
 
     def _write(self, number: int, mode: UnitMode, direction: np.ndarray = STILL, slow: float = 0.0) -> None:
         unit = self.units[number]

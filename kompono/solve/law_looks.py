@@ -50,7 +50,8 @@ class LawLooks:
             return self._view("law_view", state)
         size = max(unit.row + (unit.kind == Kind.PLANAR) for unit in self._settler.units) + 1
         forces = np.eye(size).ravel()
-        known, self._settler.known = self._settler.known, np.zeros(0)
+        now = self._settler.now
+        known, now.known = now.known, np.zeros(0)
         if not len(known):
             return self._view("law_columns", state, forces)
         met = known[len(known) - len(state) :] if "met" in dict(self._routines["law_columns"].outputs) else None

@@ -20,13 +20,13 @@ OVERLAP = 1e-6  # [m, rad] at the start
 PIECES = 8  # of a step over crowded events
 
 
-class _Now(threading.local):
-    """What holds while a run settles: runs of an ensemble share a settler, in threads."""
+class Now(threading.local):
+    """What holds for a run that settles: runs of an ensemble share a settler, each in a thread of its own."""
 
-    leaning = Leaning()
-
-
-_now = _Now()
+    def __init__(self) -> None:
+        self.leaning = Leaning()  # below which speeds directions of slip in a plane lean
+        self.known = np.zeros(0)  # what parts elsewhere told beside the guards that rose, for the next event
+        self.idle: list[int] = []  # units that touched at the last event, held by joints
 
 
 class Settler:
@@ -40,17 +40,7 @@ class Settler:
         self.kernel, self.program, self.states = kernel, kernel.program, kernel.law_states()
         self.units: tuple[LawUnit, ...] = kernel.program.laws
         self.first_event = len(self.program.events) - len(LAW_EVENTS) * len(self.units)
-        self.known = np.zeros(0)  # what parts elsewhere told beside the guards that rose, for the next event
-        self._idle: list[int] = []  # units that touched at the last event, held by joints
-
-    @property
-    def leaning(self) -> Leaning:
-        """Below which speeds directions of slip in a plane lean, for the run that settles in this thread."""
-        return _now.leaning
-
-    @leaning.setter
-    def leaning(self, leaning: Leaning) -> None:
-        _now.leaning = leaning
+        self.now = Now()
 
     @cached_property
     def table(self) -> Any:
@@ -84,7 +74,7 @@ class Settler:
                 struck, changed = struck + stopped, instant.choose(())
         except NoForcesFit as found:
             raise NoForces(instant.jam(found)) from found
-        self._idle = instant.idle
+        self.now.idle = instant.idle
         return instant.settled(), [
             self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)
         ]
@@ -162,7 +152,7 @@ class Settler:
         if struck:
             what = "strikes" if len(struck) == 1 else "strike"
             warn(f"{', '.join(struck)} {what} at the start: speeds are those after that blow.", ModelWarning)
-        idle = sorted({self.units[unit].path for unit in self._idle})
+        idle = sorted({self.units[unit].path for unit in self.now.idle})
         if idle:
             text = (
                 "joints or drives hold what touches here: it bears nothing and does not rub. Joints rub by DryFriction."
