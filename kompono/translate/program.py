@@ -197,7 +197,7 @@ class LawUnit:
     modes are among those of the model (closed; slips; slips and direction), and its guard's number.
 
     `level` is that of a one-sided row, "position" or "speed", `impact` its law of restitution. Events (1), samples (2)
-    or both (3) may make its gap or speed another one: `shifts`.
+    or both (3) may make its gap or speed another one: `shifts`. In a `driven` machine time moves what is held, or may do so.
     """
 
     kind: int
@@ -211,6 +211,7 @@ class LawUnit:
     level: str = ""
     impact: str = "poisson"
     shifts: int = 0
+    driven: bool = False
 
 
 @dataclass(frozen=True)

@@ -31,11 +31,15 @@ TURN = 0.7  # rad a direction turns in one pass, at most
 
 @dataclass
 class UnitStates:
-    """Modes and directions of slip, per unit, on the way; `z` is the guess that directions of reactions start from."""
+    """Modes and directions of slip, per unit, on the way; `z` is the guess that directions of reactions start from.
+    `torn`: rows that are held contradict each other; `tear` says how far what tears at them has gone.
+    """
 
     modes: list[int]
     ways: list[tuple[float, float]]
     z: np.ndarray | None = None
+    torn: bool = False
+    tear: float = 0.0
 
     def copy(self) -> UnitStates:
         """The same, to be changed."""
@@ -118,12 +122,12 @@ class Reduced:
         moved = system.b[self.held] if self.D is None else system.b[self.held] + system.A[self.held] @ z
         return z - self.reach @ (self.inverse @ moved)
 
-    def torn(self, z: np.ndarray) -> np.ndarray:
-        """Multipliers (m), with what redundant rows bear that tear at each other."""
-        if not self.redundant or self.block is None or self.weights is None:
-            return z
+    def torn(self, z: np.ndarray, tear: float) -> np.ndarray | None:
+        """Multipliers (m), with what redundant rows bear that tear at each other; None if they do not."""
+        if not self.redundant or self.block is None or self.weights is None or self.reach is None:
+            return None
         more = torn_forces(self.system, self.held, self.block, z, self.weights)
-        return z if more is None else z + self.reach @ more
+        return None if more is None else z + tear * (self.reach @ more)
 
 
 def reduce(
@@ -215,12 +219,14 @@ def _torn(
     reduced: Reduced, state: UnitStates, sliding: list[int], normals: dict[int, np.ndarray], z: np.ndarray
 ) -> np.ndarray:
     """Multipliers (m), with what redundant rows bear that tear at each other, shared by what they can bear then."""
-    system, found = reduced.system, reduced.torn(z)
-    if found is z:
+    system, found = reduced.system, reduced.torn(z, state.tear) if reduced.system.problem.driven else None
+    state.torn = found is not None
+    if found is None:
         return z
     for _ in range(TURNS if first_weights(system, state)[1] else 0):
         again = reduce(system, state, sliding, normals, next_weights(system, state, found))
-        found = again.torn(again.offset())
+        more = again.torn(again.offset(), state.tear)
+        found = found if more is None else more
     return found
 
 

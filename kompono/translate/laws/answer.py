@@ -19,7 +19,6 @@ import casadi as ca
 
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.along import replayed
-from kompono.translate.laws.changing import is_driven
 from kompono.translate.laws.handed import handed_numbers
 from kompono.translate.laws.naming import FIELDS, OWN, PUSHES, STRAIGHT, feet_told
 from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, PlacedUnit
@@ -76,9 +75,7 @@ def solve_laws(
     b, n0 = still[: rows.size, :], still[rows.size :, :]
     table = force_table(rows, tracer, rate, numbers)(b if fed is None else b + fed)
     response = linear_part(rows.size, lambda z: seen(pushed(z), z), rows.feet)
-    z = solved(
-        rows.size, rows.measures, response, table, n0, "driven" if rows.size > 1 and is_driven(rows.model) else "laws"
-    )
+    z = solved(rows.size, rows.measures, response, table, n0, "driven" if rows.driven else "laws")
     solution = pushed(z)
     measures = seen(solution, z)[rows.size :, :]
 

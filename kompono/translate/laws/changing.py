@@ -59,8 +59,14 @@ def shifts(model: Elaborated, law: Law, *quantities: Any) -> int:
 
 
 def is_driven(model: Elaborated) -> bool:
-    """Whether time moves what joints, conditions, laws or grounds hold, so that two of them may want different motions
-    of one body.
+    """Whether time moves what joints, conditions, laws or grounds hold, or may do so beyond what a part exposes: then two
+    of them may want different motions of one body.
     """
+    if "driven" not in model.worked_out:
+        model.worked_out["driven"] = bool(model.model.exposed) or _moves(model)
+    return model.worked_out["driven"]
+
+
+def _moves(model: Elaborated) -> bool:
     holding = (*model.joints, *model.constraints, *model.couplings, *model.grounds, *model.laws)
     return any(uses_time(model.model, element) for element in holding)

@@ -40,9 +40,8 @@ def with_laws(now: Moment, plain: Condensed, swept: Swept, level: str) -> LawSwe
 
 
 def _may_be_driven(now: Moment) -> bool:
-    """Whether time may move what is held here: by what is here, in parts, or beyond the border."""
-    compartment = now.compartment
-    return compartment.border is not None or bool(compartment.parts) or is_driven(compartment.law_rows.model)
+    """Whether time may move what is held here, or in parts."""
+    return bool(now.compartment.parts) or is_driven(now.compartment.law_rows.model)
 
 
 def on_base(now: Moment) -> Matrix | None:
