@@ -197,7 +197,8 @@ class LawUnit:
     modes are among those of the model (closed; slips; slips and direction), and its guard's number.
 
     `level` is that of a one-sided row, "position" or "speed", `impact` its law of restitution. Events (1), samples (2)
-    or both (3) may make its gap or speed another one: `shifts`. In a `driven` machine time moves what is held, or may do so.
+    or both (3) may make its gap or speed another one: `shifts`. Time moves, or may move,
+    what is held in a `driven` machine.
     """
 
     kind: int

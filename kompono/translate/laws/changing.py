@@ -59,8 +59,8 @@ def shifts(model: Elaborated, law: Law, *quantities: Any) -> int:
 
 
 def is_driven(model: Elaborated) -> bool:
-    """Whether time moves what joints, conditions, laws or grounds hold, or may do so beyond what a part exposes: then two
-    of them may want different motions of one body.
+    """Whether time moves what joints, conditions, laws or grounds hold, or may do so beyond what a part exposes: two of
+    them may want different motions of one body then.
     """
     if "driven" not in model.worked_out:
         model.worked_out["driven"] = bool(model.model.exposed) or _moves(model)
