@@ -392,5 +392,5 @@ class Instant:
         matrix = np.array([column[0][rows] for column in columns]).T.reshape(len(rows), len(rows))
         measured = np.array([column[1] for column in columns]).T.reshape(len(self.view.measures), len(rows))
         limits = self.view.numbers[chosen].T[:4]
-        problem = LawProblem(matrix, b[rows], measured, self.view.measures, *limits, self.table.driven)
+        problem = LawProblem(matrix, b[rows], measured, self.view.measures, *limits, driven=self.table.driven)
         return LawsInPlay(units, rows, problem)

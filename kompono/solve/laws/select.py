@@ -146,15 +146,8 @@ class Search:
             units.append(SolvedUnit(*found, first, last - first, layout.paths[unit]))
         numbers = (values[smooth] for values in (system.problem.mu, system.problem.mu_static))
         limits = (values[smooth] for values in (system.problem.limit, system.problem.limit_static))
-        part = LawProblem(
-            system.A[np.ix_(rows, rows)],
-            system.b[rows],
-            system.B[:, rows],
-            system.n0,
-            *numbers,
-            *limits,
-            system.problem.driven,
-        )
+        answer = system.A[np.ix_(rows, rows)], system.b[rows], system.B[:, rows], system.n0
+        part = LawProblem(*answer, *numbers, *limits, driven=system.problem.driven)
         ways = np.array([self.start.ways[unit] for unit in smooth])
         start = UnitChoice(np.array([self.start.modes[unit] for unit in smooth]), ways, np.zeros(len(rows)))
         try:
