@@ -15,7 +15,7 @@ import pytest
 from nonsmooth.known import names, times
 
 from kompono import Body, Ground, Result, Subsystem, simulate, time
-from kompono.library import AppliedLoad, Contact, Drive, Gravity, JointEffort, Prismatic, Weld
+from kompono.library import AppliedLoad, Clutch, Contact, Drive, Gravity, JointEffort, Prismatic, Revolute, Weld
 
 BEGIN, END = 0.01, 0.1
 WAY = 0.2 * ca.fmax(time - BEGIN, 0) ** 3
@@ -101,6 +101,15 @@ def test_a_weak_gripper_slips(options: dict[str, Any]) -> None:
     standing = sum(result[f"feet.{k}.normal"][-1] for k in range(4))
     assert lifting(result) + standing == pytest.approx(19.62, rel=1e-9)
     assert lifting(result) <= 19.0 + 1e-9
+
+
+def test_a_gripper_that_is_barely_strong_enough_slips_as_it_accelerates() -> None:
+    """Jaws that bear 0.01 N more than the weight slip when the drive accelerates by 5 mm/s^2."""
+    result = simulate(Picked(19.63), until=2 * BEGIN).check()
+    found = dict(zip(names(result), times(result), strict=True))
+    assert [found[f"feet.{k}.opens"] for k in range(4)] == pytest.approx([BEGIN] * 4, abs=1e-6)
+    slips = [found[f"{jaw}.{k}.slips"] for jaw in ("left", "right") for k in range(4)]
+    assert slips == pytest.approx([BEGIN + 0.005 / 1.2] * 8, abs=1e-9)
 
 
 def test_what_is_let_down_stands_and_the_jaws_slip() -> None:
@@ -214,6 +223,27 @@ def test_a_bar_goes_with_the_sled_that_bears_more(first: float, slips: int, far:
     result = simulate(Shared(first), until=END)
     torn(result, {f"rub.{slips}.{k}.slips" for k in range(2)})
     assert result["bar.position.x"][-1] == pytest.approx(far, abs=1e-12)
+
+
+class Coupled(Subsystem):
+    """A wheel between two driven shafts that do not go alike, with a clutch to each."""
+
+    def __init__(self, first: float, second: float) -> None:
+        self.ground = Ground()
+        self.shafts = [Body(mass=1.0, inertia=(1, 1, 1)) for _ in range(2)]
+        self.wheel = Body(mass=1.0, inertia=(1, 1, 1))
+        self.pins = [Revolute(self.ground, shaft, axis="z") for shaft in self.shafts]
+        self.axle = Revolute(self.ground, self.wheel, axis="z")
+        self.drives = [Drive(pin, way) for pin, way in zip(self.pins, (WAY, 2 * WAY), strict=True)]
+        limits = zip(self.shafts, (first, second), strict=True)
+        self.clutches = [Clutch(shaft, self.wheel, axis="z", limit=limit) for shaft, limit in limits]
+
+
+@pytest.mark.parametrize(("limits", "slips", "far"), [((5.0, 8.0), 0, 2 * FAR), ((8.0, 5.0), 1, FAR)])
+def test_the_weaker_clutch_slips(limits: tuple[float, float], slips: int, far: float) -> None:
+    result = simulate(Coupled(*limits), until=END)
+    torn(result, {f"clutches.{slips}.slips"})
+    assert result["axle.angle"][-1] == pytest.approx(far, abs=1e-12)
 
 
 class Crushed(Subsystem):
