@@ -21,7 +21,7 @@ _CHANGE = 1e-14  # of z, relative to the largest: that is settled
 _TURNED = 1e-15  # of the length of a reaction, by which it exceeds its part along a direction: that is no turn
 _PIVOT = 1e-3  # of what a diagonal was: less is left to others
 _MOBILE = 1e-9  # of the most mobile row: less may be rounding
-_TOGETHER = ("laws", "least", "motion", "speeds", "back")  # purposes of which the linear problem is all
+_TOGETHER = ("laws", "driven", "least", "motion", "speeds", "back")  # purposes of which the linear problem is all
 
 
 def are_few(known: Sizes, most: int = MOST_ROWS) -> bool:

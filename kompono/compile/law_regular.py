@@ -21,10 +21,10 @@ def solve_regular(e: Equations, count: Value) -> Value:
     with code.forever():
         now = s.get()
         code.leave((now >= count) | ~good.get())
-        _eliminate(e, now, count, good)
+        eliminate(e, now, count, good, _SMALL)
         s.set(now + 1)
     with code.when(good.get()):
-        _back(e, count)
+        back(e, count)
     return good.get()
 
 
@@ -42,8 +42,10 @@ def _scale(e: Equations, count: Value, good: Variable) -> None:
         e.result[i] = scale * e.right[i]
 
 
-def _eliminate(e: Equations, s: Value, count: Value, good: Variable) -> None:
-    """Take unknown s out of the equations below, after that with its largest coefficient has come to place s."""
+def eliminate(e: Equations, s: Value, count: Value, good: Variable, small: float) -> None:
+    """Take unknown s out of the equations below, after that with its largest coefficient has come to place s; not
+    `good` if that is small.
+    """
     code = e.code
     best, largest = code.variable(INT, s), code.variable(REAL, 0.0)
     with code.loop(count - s) as i:
@@ -51,7 +53,7 @@ def _eliminate(e: Equations, s: Value, count: Value, good: Variable) -> None:
         with code.when(size > largest.get()):
             largest.set(size)
             best.set(i + s)
-    good.set(good.get() & (largest.get() > _SMALL))
+    good.set(good.get() & (largest.get() > small))
     pivot = best.get()
     mine, other = e.row(e.rest, s), e.row(e.rest, pivot)
     with code.when(~pivot.equals(s)):
@@ -71,7 +73,7 @@ def _eliminate(e: Equations, s: Value, count: Value, good: Variable) -> None:
         e.result[i] = e.result[i] + factor * right
 
 
-def _back(e: Equations, count: Value) -> None:
+def back(e: Equations, count: Value) -> None:
     """Unknowns from the last to the first, then in their own units."""
     code = e.code
     with code.loop(count) as k:

@@ -16,13 +16,15 @@ from typing import Any, Protocol
 from kompono.compile.emit import BOOL, REAL, Code, Value, Variable, room
 from kompono.compile.law_columns import COLUMNS, Columns
 from kompono.compile.law_listing import Listing
+from kompono.compile.law_torn import LEFT
 from kompono.compile.law_work import Work
+from kompono.translate.laws.naming import Sizes
 
 MOST_ROWS = 64  # of a table
 _PIVOT = 1e-3  # of what a diagonal was: less is left to others
 _NOTHING = 1e-12  # the same of the last: less is rounding
 _MOBILE = 1e-9  # of the most mobile row: less may be rounding
-_TOGETHER = ("laws", "least", "motion", "speeds", "back")  # purposes of which the linear problem is all
+_TOGETHER = ("laws", "driven", "least", "motion", "speeds", "back")  # purposes of which the linear problem is all
 
 
 def is_small(work: Work) -> bool:
@@ -59,6 +61,11 @@ class Rows(Protocol):
     @property
     def code(self) -> Code:
         """Where code goes."""
+        ...
+
+    @property
+    def sizes(self) -> Sizes:
+        """What forces are wanted for."""
         ...
 
     def law(self, i: Any, field: str) -> Value:
@@ -105,7 +112,18 @@ class Elimination:
         size = code.math("fabs", self.matrix[last][last])
         self.says_something = size > _PIVOT * before[last]
         spare = (size <= _NOTHING * before[last]) & self._shares_alike()
+        if self._may_tear:
+            spare = spare & self._implied(self.right[last], code.math("fabs", self.work.law(self.rows[last], "offset")))
         return good & (self.says_something | spare)
+
+    @property
+    def _may_tear(self) -> bool:
+        """Whether rows that say the same may want different motions."""
+        return self.work.sizes.purpose == "driven"
+
+    def _implied(self, left: Value, size: Value) -> Value:
+        """Whether the other rows leave nothing of what the last one says."""
+        return self.code.math("fabs", left) <= LEFT * size
 
     def _mobile(self, diagonal: list[Value]) -> Value:
         """Whether forces clearly move all rows they act on."""
@@ -128,7 +146,7 @@ class Elimination:
         """Whether no row is friction that sticks: these share by what they can bear."""
         found = Value(self.code, "true", BOOL)
         for row in self.rows:
-            found = found & ~((self.work.law(row, "mu") > 0.0) | (self.work.law(row, "limit") > 0.0))
+            found = found & ~(self.work.law(row, "mu") + self.work.law(row, "limit") > 0.0)
         return found
 
     def forces(self) -> list[Value]:
@@ -178,6 +196,9 @@ class _Pairs(Elimination):
         size, scale = code.math("fabs", self.whole), code.math("fabs", self.pivot) * before[3]
         self.says_something = size > _PIVOT * scale
         spare = (size <= _NOTHING * scale) & self._shares_alike()
+        if self._may_tear:
+            most = code.math("fabs", self.pivot * self.work.law(self.rows[3], "offset"))
+            spare = spare & self._implied(self.pivot * self.rest[1] - below * self.rest[0], most)
         return good & (code.math("fabs", self.pivot) > _PIVOT * before[2]) & (self.says_something | spare)
 
     def _first(self, inverse: Value, above: Value, below: Value) -> tuple[Value, Value]:

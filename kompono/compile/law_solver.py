@@ -31,12 +31,13 @@ from kompono.compile.law_slip import solve_for_slipping, write_slip_equations
 from kompono.compile.law_slope import write_pulled, write_slopes
 from kompono.compile.law_small import is_small, solve_small
 from kompono.compile.law_symmetric import factor, refine, solve_all, solve_shared
+from kompono.compile.law_torn import TURNS, add_torn
 from kompono.compile.law_work import Work, make_work
 from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
 from kompono.translate.laws.naming import OFF, SLIDES, sizes
 
-VERSION = 12  # of the algorithm
+VERSION = 13  # of the algorithm
 FEW = 3  # rows that are solved in straight-line code first; more of them are redundant as often as not
 _TRIES = 80  # of Newton's method
 _HASTE = 15  # from then on half of its steps
@@ -199,6 +200,10 @@ def _solve_other(work: Work, tries: Value, sticks: Value, redundant: Variable) -
         with code.when((tries > 0) & (tries < PASSES) & sticks):
             next_weights(work)
         solve_least(work.held, work.weights, rest)
+        if work.sizes.purpose == "driven":
+            with code.when(~sticks | (tries >= PASSES - 1)):
+                _held_equations(work, lambda row: work.law(row, "offset"))
+                add_torn(work.held, work.weights, rest)
 
 
 def _solve_symmetric(work: Work, sticks: Value) -> None:
@@ -215,13 +220,21 @@ def _solve_symmetric(work: Work, sticks: Value) -> None:
         return
     with code.when(rank < rest):
         solve_shared(work.held, work.weights, rank, rest)
-        more = PASSES - 1 if work.sizes.purpose == "laws" else 0
+        more = PASSES - 1 if work.sizes.purpose in ("laws", "driven") else 0
         passes = code.select(sticks, Value(code, str(more), INT), 0)
         with code.loop(passes):
             _accept(work, Value(code, "1.0", REAL))
             next_weights(work)
             solve_shared(work.held, work.weights, rank, rest)
         refine(work.held, rank, rest)
+        if work.sizes.purpose == "driven":
+            turns = code.select(add_torn(work.held, work.weights, rest) & sticks, Value(code, str(TURNS), INT), 0)
+            with code.loop(turns):
+                _accept(work, Value(code, "1.0", REAL))
+                next_weights(work)
+                solve_shared(work.held, work.weights, rank, rest)
+                refine(work.held, rank, rest)
+                add_torn(work.held, work.weights, rest)
 
 
 def _held_equations(work: Work, offset: Callable[[Value], Value]) -> None:

@@ -391,6 +391,6 @@ class Instant:
         columns = [self.column(row) for row in rows]
         matrix = np.array([column[0][rows] for column in columns]).T.reshape(len(rows), len(rows))
         measured = np.array([column[1] for column in columns]).T.reshape(len(self.view.measures), len(rows))
-        mu, mu_static, limit, limit_static, _ = self.view.numbers[chosen].T
-        problem = LawProblem(matrix, b[rows], measured, self.view.measures, mu, mu_static, limit, limit_static)
+        limits = self.view.numbers[chosen].T[:4]
+        problem = LawProblem(matrix, b[rows], measured, self.view.measures, *limits, driven=self.table.driven)
         return LawsInPlay(units, rows, problem)

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kompono.translate.program import Channel
 
 OPEN = 1e-6  # a loop condition violated by more than this is lost, whatever the units
+PULLED = 1e-6  # of the largest force of a contact: what pulls with more is no contact
 TORN = 1e-4  # [m/s, rad/s] what laws hold moves at most, if nothing tears at it
 
 
@@ -180,7 +181,8 @@ def _open(
     """Whether conditions are violated; the run ends with the first record where they are."""
     if not settings.stabilize or "project" not in kernel.program.routines:
         return False
-    violated = np.flatnonzero((table[:, outputs.drift] > outputs.open) | _torn(kernel, outputs, table))
+    violated = table[:, outputs.drift] > outputs.open
+    violated = np.flatnonzero(violated | _torn(kernel, outputs, table) | _pulled(kernel, outputs, table))
     if len(violated):
         _spoil(outcome, Ending.OPEN, "", rows[violated[0]])
         _end_at(outcome, int(violated[0]))
@@ -192,8 +194,24 @@ def _torn(kernel: Any, outputs: Outputs, table: np.ndarray) -> np.ndarray:
     names = [channel.name for channel in outputs.computed]
     if not kernel.program.laws or "drift.velocity" not in names:
         return np.zeros(len(table), dtype=bool)
-    fast = table[:, names.index("drift.velocity")] > TORN
-    return fast & np.append(fast[1:], True) & np.append(True, fast[:-1])
+    return _lasting(table[:, names.index("drift.velocity")] > TORN)
+
+
+def _pulled(kernel: Any, outputs: Outputs, table: np.ndarray) -> np.ndarray:
+    """At which records contacts pull, and go on doing so, in machines that time may drive: what parts hold from within
+    as well moves by rounding alone, and forces are rounding there.
+    """
+    gaps = {f"{unit.path}.normal" for unit in kernel.program.laws if unit.driven and unit.level}
+    places = [k for k, channel in enumerate(outputs.computed) if channel.name in gaps]
+    if not places or kernel.settle.steps:
+        return np.zeros(len(table), dtype=bool)
+    forces = table[:, places]
+    return _lasting(forces.min(axis=1) < -PULLED * np.abs(forces).max(axis=1))
+
+
+def _lasting(wrong: np.ndarray) -> np.ndarray:
+    """At which records something is wrong, and is before and behind."""
+    return wrong & np.append(wrong[1:], True) & np.append(True, wrong[:-1])
 
 
 def _nameless_number(

@@ -34,10 +34,10 @@ def respond_of(rows: int, measures: int, name: str = "") -> ca.Function:
 
 
 @cache
-def solver(rows: int, measures: int, name: str = "") -> Kernel:
+def solver(rows: int, measures: int, name: str = "", purpose: str = "laws") -> Kernel:
     """A program that calls the solver alone: its state is the solver's column."""
     factor = (rows + measures) * rows
-    stand_in = make_stand_in(respond_of(rows, measures, name), factor, rows, measures)
+    stand_in = make_stand_in(respond_of(rows, measures, name), factor, rows, measures, purpose)
     return Kernel(model(stand_in.nnz_in(), lambda t, y, u, p: [stand_in(y)]), cache=False)
 
 
@@ -65,11 +65,11 @@ class Laws:
         self.table[row] = [SLIDES, d, self.b[row], mu, limit, first, count, row]
         return self
 
-    def solve(self, name: str = "") -> np.ndarray:
+    def solve(self, name: str = "", purpose: str = "laws") -> np.ndarray:
         """What the native solver gives."""
         factor = np.vstack([self.a, self.big_b]).ravel(order="F")
         given = np.concatenate([factor, self.table.ravel(order="F"), self.n0])
-        return solver(len(self.b), len(self.n0), name).evaluate("derivative", 0.0, given)[0]
+        return solver(len(self.b), len(self.n0), name, purpose).evaluate("derivative", 0.0, given)[0]
 
     def residual(self, z: np.ndarray) -> np.ndarray:
         """How far multipliers are from the laws."""

@@ -118,7 +118,7 @@ class _Look:
         row = self.system.layout.rows[unit][0]
         size, tolerance, mobility = self.sizes(row)
         if self.state.modes[unit] == HELD:
-            if self.unheld(row, size, tolerance):
+            if self.unheld(row, size, tolerance) and not self.state.torn:
                 return Flaw(1.0, unit, None)
             wrong, other = -self.z[row] * mobility, OFF
         else:
@@ -132,9 +132,9 @@ class _Look:
         mode, contact = self.state.modes[unit], self.system.layout.contacts[unit]
         if mode == OFF or not self.freedom.free[unit]:
             return None
-        if mode == HELD:
-            return self._sticking(unit)
         pulled = contact is not None and self.z[self.system.layout.rows[contact][0]] < 0.0
+        if mode == HELD:
+            return None if pulled and self.state.torn else self._sticking(unit)
         return None if pulled else self._sliding(unit)
 
     def _sticking(self, unit: int) -> Flaw | None:
@@ -143,7 +143,7 @@ class _Look:
         if len(rows) == 2:
             other = self.sizes(rows[1])
             size, tolerance, mobility = max(size, other[0]), max(tolerance, other[1]), max(mobility, other[2])
-        if any(self.unheld(row, size, tolerance) for row in rows):
+        if not self.state.torn and any(self.unheld(row, size, tolerance) for row in rows):
             return Flaw(1.0, unit, None)
         force = hypot(*(self.z[row] for row in rows))
         limit = self.static_limit(unit)

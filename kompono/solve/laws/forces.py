@@ -15,6 +15,7 @@ import numpy as np
 from kompono.solve.laws.pseudo import shared_inverse
 from kompono.solve.laws.shares import PASSES as SHARINGS
 from kompono.solve.laws.shares import first_weights, next_weights
+from kompono.solve.laws.torn import TURNS, torn_forces
 from kompono.solve.laws.units import LawProblem, Layout, SolvedUnit, UnitChoice, UnitMode, layout
 
 OFF, HELD, SLIDES = int(UnitMode.OFF), int(UnitMode.HELD), int(UnitMode.SLIDES)
@@ -30,11 +31,15 @@ TURN = 0.7  # rad a direction turns in one pass, at most
 
 @dataclass
 class UnitStates:
-    """Modes and directions of slip, per unit, on the way; `z` is the guess that directions of reactions start from."""
+    """Modes and directions of slip, per unit, on the way; `z` is the guess that directions of reactions start from.
+    `torn`: rows that are held contradict each other; `tear` says how far what tears at them has gone.
+    """
 
     modes: list[int]
     ways: list[tuple[float, float]]
     z: np.ndarray | None = None
+    torn: bool = False
+    tear: float = 0.0
 
     def copy(self) -> UnitStates:
         """The same, to be changed."""
@@ -95,6 +100,8 @@ class Reduced:
     reach: np.ndarray | None
     inverse: np.ndarray | None
     redundant: bool = False
+    block: np.ndarray | None = None
+    weights: np.ndarray | None = None
 
     def spread(self, loads: np.ndarray) -> np.ndarray:
         """What loads (m, ...) on other rows cause in all rows, sliding and held ones included."""
@@ -114,6 +121,13 @@ class Reduced:
             return z
         moved = system.b[self.held] if self.D is None else system.b[self.held] + system.A[self.held] @ z
         return z - self.reach @ (self.inverse @ moved)
+
+    def torn(self, z: np.ndarray, tear: float) -> np.ndarray | None:
+        """Multipliers (m), with what redundant rows bear that tear at each other; None if they do not."""
+        if not self.redundant or self.block is None or self.weights is None or self.reach is None:
+            return None
+        more = torn_forces(self.system, self.held, self.block, z, self.weights)
+        return None if more is None else z + tear * (self.reach @ more)
 
 
 def reduce(
@@ -136,7 +150,7 @@ def reduce(
         reach -= D @ gain[:, held]
     small = block[:, held] if D is None else block @ reach
     inverse, redundant = shared_inverse(small, system.scale[held], weights[held])
-    return Reduced(system, held, D, gain, limits, reach, inverse, redundant)
+    return Reduced(system, held, D, gain, limits, reach, inverse, redundant, small, weights)
 
 
 def _slid(
@@ -195,10 +209,25 @@ def solve(
         change = _turned(reduced, state, turning, z) if turning else 0.0
         change = max(change, _pointed(system, bent, normals, found))
         if change <= STILL and (not redundant or made >= SHARINGS - 1):
-            return found, True
+            return _torn(reduced, state, sliding, normals, found), True
         if z is not found:
             _pointed(system, bent, normals, z)
-    return z, change <= 1e3 * STILL
+    return _torn(reduced, state, sliding, normals, z), change <= 1e3 * STILL
+
+
+def _torn(
+    reduced: Reduced, state: UnitStates, sliding: list[int], normals: dict[int, np.ndarray], z: np.ndarray
+) -> np.ndarray:
+    """Multipliers (m), with what redundant rows bear that tear at each other, shared by what they can bear then."""
+    system, found = reduced.system, reduced.torn(z, state.tear) if reduced.system.problem.driven else None
+    state.torn = found is not None
+    if found is None:
+        return z
+    for _ in range(TURNS if first_weights(system, state)[1] else 0):
+        again = reduce(system, state, sliding, normals, next_weights(system, state, found))
+        more = again.torn(again.offset(), state.tear)
+        found = found if more is None else more
+    return found
 
 
 def _pointed(system: System, bent: list[int], normals: dict[int, np.ndarray], z: np.ndarray) -> float:

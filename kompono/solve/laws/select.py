@@ -16,15 +16,14 @@ from kompono.solve.laws.check import ONE_SIDED, Flaw, Freedom, flaws, limited
 from kompono.solve.laws.forces import HELD, OFF, SLIDES, System, UnitStates, choice_of, solve, state_of
 from kompono.solve.laws.jam import critical_friction
 from kompono.solve.laws.proposals import proposals
+from kompono.solve.laws.tearing import Looked, looked_on
 from kompono.solve.laws.units import Kind, LawProblem, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
 
 TIE = 1e-6  # flaws as large as the worst but for this part are mended with it
+TORN_TIE = 0.5  # the same where rows tear at each other: what gives way at next to the same time
 PASSES = 6  # for directions, before modes are looked at again
 AT_LIMIT = 1e-8  # of what friction may be: it is at its limit
 UNLOADED = 1e-9  # of the largest force of a contact: what slips with less is about to open
-
-
-Looked = tuple[np.ndarray, bool, list[Flaw]]  # multipliers, whether directions were found, what is wrong
 
 
 def select(
@@ -54,6 +53,9 @@ class Search:
         planar = int(Kind.PLANAR)
         self.turning = [k for k, kind in enumerate(system.layout.kinds) if kind == planar and self.freedom.free[k]]
         self.concerned: set[int] = set()
+        self.tear = 0.0
+        if system.problem.driven:
+            self._look_at_tearing()
 
     def found(self) -> UnitChoice:
         """The first consistent choice."""
@@ -79,6 +81,15 @@ class Search:
         yield begun, looked
         for state in proposals(self.system, self.tidy(self.start.copy()), self.freedom):
             yield self.tidy(state), None
+
+    def _look_at_tearing(self) -> None:
+        """If rows that are held now tear at each other: how far that has gone when the first gives way. Nothing need be
+        excluded then, for such modes do not fit.
+        """
+        state = self.start.copy()
+        looked_on(self._looked_once, state)
+        if state.torn:
+            self.tear, self.freedom = state.tear, Freedom(self.freedom.free, {})
 
     def _together(self) -> Iterator[UnitStates]:
         """Where friction has just reached its limit, all that has slips at once: which of several was seen first is
@@ -135,7 +146,8 @@ class Search:
             units.append(SolvedUnit(*found, first, last - first, layout.paths[unit]))
         numbers = (values[smooth] for values in (system.problem.mu, system.problem.mu_static))
         limits = (values[smooth] for values in (system.problem.limit, system.problem.limit_static))
-        part = LawProblem(system.A[np.ix_(rows, rows)], system.b[rows], system.B[:, rows], system.n0, *numbers, *limits)
+        answer = system.A[np.ix_(rows, rows)], system.b[rows], system.B[:, rows], system.n0
+        part = LawProblem(*answer, *numbers, *limits, driven=system.problem.driven)
         ways = np.array([self.start.ways[unit] for unit in smooth])
         start = UnitChoice(np.array([self.start.modes[unit] for unit in smooth]), ways, np.zeros(len(rows)))
         try:
@@ -146,6 +158,9 @@ class Search:
 
     def _looked(self, state: UnitStates) -> Looked:
         """Multipliers of these modes, whether directions were found, and what is wrong."""
+        return looked_on(self._looked_once, state)
+
+    def _looked_once(self, state: UnitStates) -> Looked:
         z, settled = solve(self.system, state, self.turning, PASSES)
         self.solves += 1
         state.z = z
@@ -178,7 +193,7 @@ class Search:
         if not wrong:
             return False
         if patient:
-            worst = max(flaw.size for flaw in wrong) * (1.0 - TIE)
+            worst = max(flaw.size for flaw in wrong) * (1.0 - (TORN_TIE if state.torn else TIE))
             chosen = [flaw for flaw in wrong if flaw.size >= worst]
         else:
             chosen = [min(wrong, key=lambda flaw: self.system.layout.order.index(flaw.unit))]
@@ -224,6 +239,7 @@ class Search:
     def tidy(self, state: UnitStates) -> UnitStates:
         """Modes without contradictions: none that is excluded, friction only where its contact is closed."""
         layout, allows, free = self.system.layout, self.freedom.allows, self.freedom.free
+        state.tear = self.tear
         for unit, kind in enumerate(layout.kinds):
             if kind == ONE_SIDED and not allows(unit, state.modes[unit]):
                 state.modes[unit] = HELD if state.modes[unit] == OFF else OFF

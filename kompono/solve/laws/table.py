@@ -15,7 +15,8 @@ from kompono.translate.program import LawUnit
 class UnitTable:
     """Of each unit: its row, its contact (-1: none; its own number if it is one), whether it is a gap, or one on
     speeds, or a gap that events shift, whether measures limit it, and the place of its first mode; all places of modes
-    with the units they have. Numbers of the planar ones, and the places (.., 2) of their directions.
+    with the units they have. Numbers of the planar ones, and the places (.., 2) of their directions. Whether time moves
+    what they hold: `driven`.
     """
 
     def __init__(self, units: Sequence[LawUnit]) -> None:
@@ -27,6 +28,7 @@ class UnitTable:
         self.by_speed = np.array([unit.level == "speed" for unit in units], dtype=bool)
         self.shifts = np.array([unit.shifts > 0 and unit.level == "position" for unit in units], dtype=bool)
         self.measured = np.array([unit.count > 0 for unit in units], dtype=bool)
+        self.driven = any(unit.driven for unit in units)
         self.first_mode = np.array([unit.modes[0] for unit in units], dtype=int)
         self.places = np.array([place for unit in units for place in unit.modes], dtype=int)
         self.planar = np.array([k for k, unit in enumerate(units) if unit.kind == Kind.PLANAR], dtype=int)

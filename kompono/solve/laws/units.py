@@ -49,7 +49,9 @@ class SolvedUnit:
 
 @dataclass(frozen=True)
 class LawProblem:
-    """What the machine answers: A (m, m), b (m), B (r, m), n0 (r); per unit: friction and its given limits."""
+    """What the machine answers: A (m, m), b (m), B (r, m), n0 (r); per unit: friction and its given limits. `driven`:
+    rows may want what redundant ones contradict.
+    """
 
     A: np.ndarray
     b: np.ndarray
@@ -59,6 +61,7 @@ class LawProblem:
     mu_static: np.ndarray
     limit: np.ndarray
     limit_static: np.ndarray
+    driven: bool = False
 
 
 @dataclass(frozen=True)

@@ -73,6 +73,12 @@ def find_uses(model: Subsystem, elements: Iterable[Element]) -> dict[Element, tu
     return {element: _used(model, element, columns, owners) for element, columns in written}
 
 
+def uses_time(model: Subsystem, element: Element) -> bool:
+    """Whether expressions of an element use time."""
+    written = _expressions(model, element, is_ours(type(element)))
+    return any(ca.depends_on(ca.vec(part), time) for part in written if not part.is_constant())
+
+
 def _used(
     model: Subsystem, element: Element, columns: list[ca.SX], owners: Mapping[int, Element | Frame | None]
 ) -> tuple[Element | Frame, ...]:

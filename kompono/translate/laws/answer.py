@@ -75,7 +75,7 @@ def solve_laws(
     b, n0 = still[: rows.size, :], still[rows.size :, :]
     table = force_table(rows, tracer, rate, numbers)(b if fed is None else b + fed)
     response = linear_part(rows.size, lambda z: seen(pushed(z), z), rows.feet)
-    z = solved(rows.size, rows.measures, response, table, n0)
+    z = solved(rows.size, rows.measures, response, table, n0, "driven" if rows.driven else "laws")
     solution = pushed(z)
     measures = seen(solution, z)[rows.size :, :]
 

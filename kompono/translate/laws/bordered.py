@@ -76,6 +76,7 @@ class LawAt:
     base: Matrix | None
     numbers: tuple[Vector, ...]
     reaction: Callable[[Solution, Joint, Vector], Vector] | None  # of a joint, for a border; none in corrections
+    purpose: str = "laws"  # of the forces, see `naming.Sizes`
 
 
 @dataclass(frozen=True)
@@ -245,7 +246,7 @@ class LawSwept:
             return ca.vertcat(self._moved(moved), self._measured(moved, z, still))
 
         table = self.laws.table(b, 1.0, True)
-        return solved(self.rows.size, known.numel(), linear_part(self.rows.size, seen), table, known)
+        return solved(self.rows.size, known.numel(), linear_part(self.rows.size, seen), table, known, self.laws.purpose)
 
     @cached_property
     def _own_response(self) -> tuple[Vector, ca.Function]:
@@ -270,4 +271,4 @@ class LawSwept:
         count = n0.numel()
         table = [self.laws.table(self._rows_at(solution), 1.0, False)]
         table += self.parts.table(self.rows.measures) if self.parts is not None else []
-        return solved(self._size, count, linear_part(self._size, seen), ca.vertcat(*table), n0)
+        return solved(self._size, count, linear_part(self._size, seen), ca.vertcat(*table), n0, self.laws.purpose)

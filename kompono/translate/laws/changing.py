@@ -15,6 +15,7 @@ from kompono.errors import TranslationError
 from kompono.model.body import Ground
 from kompono.model.law import Law, PairLaw, Unit
 from kompono.translate.declared.elaborate import Elaborated
+from kompono.translate.declared.uses import uses_time
 
 
 def check_known(model: Elaborated, law: Law, shape: Unit) -> None:
@@ -55,3 +56,17 @@ def shifts(model: Elaborated, law: Law, *quantities: Any) -> int:
     changed = {ca.SX(what).element_hash() for event in model.events for what, _ in event.changes}
     sampled = {ca.SX(mode).element_hash() for mode in model.modes if mode.every is not None}
     return bool(symbols & changed) + 2 * bool(symbols & sampled)
+
+
+def is_driven(model: Elaborated) -> bool:
+    """Whether time moves what joints, conditions, laws or grounds hold, or may do so beyond what a part exposes: two of
+    them may want different motions of one body then.
+    """
+    if "driven" not in model.worked_out:
+        model.worked_out["driven"] = bool(model.model.exposed) or _moves(model)
+    return model.worked_out["driven"]
+
+
+def _moves(model: Elaborated) -> bool:
+    holding = (*model.joints, *model.constraints, *model.couplings, *model.grounds, *model.laws)
+    return any(uses_time(model.model, element) for element in holding)

@@ -24,15 +24,16 @@ STRAIGHT = 1e30  # so many times more is told of the speed of slip that does not
 PUSHES, OWN = -1, -2  # counts of one measure that is never negative; the latter is the force of row `unit` of the table
 _RESPOND = re.compile(r"respond(\d+)_\w+")
 _FEET = re.compile(r"respond\d+_stand(\d+)_")  # "feet" in older names, which tell no columns
-_NAME = re.compile(r"(laws|least|motion|speeds|back|slope|share|pull|bear)(\d*)_(\d+)_(\d+)_(\d+)_(\w+)")
+_NAME = re.compile(r"(laws|driven|least|motion|speeds|back|slope|share|pull|bear)(\d*)_(\d+)_(\d+)_(\d+)_(\w+)")
 
 
 class Sizes(NamedTuple):
     """What the name of a solver tells: numbers in the factor, rows, measures, the function it asks, and what for.
 
-    "laws": forces; "least": forces that are linear in what is given, redundant rows share alike; "motion": what forces
-    do, so that redundant rows need not share what they bear; "back" and "speeds": corrections of coordinates
-    and of speeds that are off, which may be rounding;
+    "laws": forces; "driven": the same where drives may tear at redundant rows (see `compile/law_torn.py`); "least":
+    forces that are linear in what is given, redundant rows share alike; "motion": what forces do, so that redundant
+    rows need not share what they bear; "back" and "speeds": corrections of coordinates and of speeds that are off,
+    which may be rounding;
     "slope": how forces change in some directions (`columns`), for what they do; "share": the same for themselves, which
     redundant rows have not. "pull" and "bear" are these two transposed: what rows and measures get of the forces.
     """

@@ -19,7 +19,7 @@ from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, Law, PairLaw, Unit
 from kompono.spatial.pose import Motion
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.laws.changing import check_known, shifts
+from kompono.translate.laws.changing import check_known, is_driven, shifts
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.program import LawUnit
 from kompono.translate.symbolic import Matrix, Scalar, Vector
@@ -65,7 +65,8 @@ class LawRows:
         self.size = 0
         for law in self.laws:
             self._place(law, units, places)
-        self.units = tuple(units)
+        self.driven = self.size > 1 and is_driven(model)
+        self.units = tuple(replace(unit, driven=True) for unit in units) if self.driven else tuple(units)
         self.measures = sum(1 if isinstance(entry, int) else 3 for entry in self.measured)
 
     def _place(self, law: Law, units: list[LawUnit], places: dict[Mode, int]) -> None:

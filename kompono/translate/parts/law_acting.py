@@ -11,6 +11,7 @@ from kompono.translate.elimination.bordered import Swept
 from kompono.translate.elimination.inertia_form import ground_acceleration
 from kompono.translate.laws.answer import force_table, handed_table, held_table
 from kompono.translate.laws.bordered import LawAt, LawSwept
+from kompono.translate.laws.changing import is_driven
 from kompono.translate.laws.split import coefficients
 from kompono.translate.parts.handing import HandedRows
 from kompono.translate.parts.report import PartedWriter
@@ -29,12 +30,18 @@ def with_laws(now: Moment, plain: Condensed, swept: Swept, level: str) -> LawSwe
             now.kinematics, rows, closures, force_table(rows, *given), bias_of_rows(now, plain, base), base,
             handed_table(rows, *given),
             lambda solution, joint, border: PartedWriter(now, plain, border, solution).reaction(joint),
+            "driven" if _may_be_driven(now) else "laws",
         )  # fmt: skip
         parts = HandedRows(plain.condensation, plain.loads)
         return LawSwept(swept, laws, parts if parts.shape.rows else None)
     kind = "residual" if level == "residual" else "rate"
     held, bias = held_table(rows, now.tracer, kind), rows.stacked(closures, kind)
     return LawSwept(swept, LawAt(now.kinematics, rows, closures, lambda b, *_: held(b), bias, base, (), None))
+
+
+def _may_be_driven(now: Moment) -> bool:
+    """Whether time may move what is held here, or in parts."""
+    return bool(now.compartment.parts) or is_driven(now.compartment.law_rows.model)
 
 
 def on_base(now: Moment) -> Matrix | None:

@@ -318,8 +318,8 @@ def _stacked(part: SealedPart, laws: LawShapes) -> Stacked:
     units, moded = [], len(part.model.modes) > sum(len(unit.modes) for unit in laws.units)
     for k, u in enumerate(laws.units):
         name = u.name or f"law_{u.contact if u.contact >= 0 else k}"
-        shifts = 3 * moded  # nobody outside knows
-        units.append(LawUnit(u.kind, u.row, u.contact, u.first, u.count, u.modes, k, name, u.level, u.impact, shifts))
+        unknown = 3 * moded, True  # nobody outside knows what shifts or drives it
+        units.append(LawUnit(u.kind, u.row, u.contact, u.first, u.count, u.modes, k, name, u.level, u.impact, *unknown))
     modes = tuple(tuple(part.model.modes[place] for place in unit.modes) for unit in units)
     return Stacked(tuple(units), modes, laws.rows, laws.measures)
 

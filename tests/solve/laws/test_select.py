@@ -203,3 +203,32 @@ def test_friction_by_measured_reactions(seed: int) -> None:
     answers = all_fitting(problem, units)
     choice = select(problem, units, cold(units, 4), [True] * 4)
     assert any(np.allclose(choice.z, answer.z, atol=1e-10) for answer in answers)
+
+
+def carried(drive: float, limit: float) -> tuple[LawProblem, list[SolvedUnit], UnitChoice, list[bool]]:
+    """A block of 2 kg on a floor, held as well by friction with a limit, on what accelerates upwards."""
+    units = [SolvedUnit(Kind.ONE_SIDED, 0, path="floor"), SolvedUnit(Kind.DRY, 1, path="jaws")]
+    b, none, bound = np.array([-9.81, -9.81 - drive]), np.zeros(2), np.array([0.0, limit])
+    problem = LawProblem(np.full((2, 2), 0.5), b, np.zeros((0, 2)), np.zeros(0), none, none, bound, bound, driven=True)
+    return problem, units, UnitChoice(np.array([HELD, HELD]), np.zeros((2, 2)), np.zeros(2)), [True, True]
+
+
+@pytest.mark.parametrize("drive", [1e-6, 1e-3, 1.0])
+def test_what_is_torn_gives_way_where_it_is_weak(drive: float) -> None:
+    """Strong friction lifts the block off its floor, weak friction slips; driven down, it slips in any case."""
+    lifted, left, pressed = (select(*carried(*given)) for given in ((drive, 30.0), (drive, 10.0), (-drive, 30.0)))
+    assert lifted.modes.tolist() == [OFF, HELD]
+    assert lifted.z == pytest.approx([0.0, 2 * (9.81 + drive)])
+    assert left.modes.tolist() == [HELD, SLIDES]
+    assert left.z == pytest.approx([2 * 9.81 - 10.0, 10.0])
+    assert pressed.modes.tolist() == [HELD, SLIDES]
+    assert pressed.z == pytest.approx([2 * 9.81 + 30.0, -30.0])
+
+
+def test_what_nothing_parts_has_no_forces() -> None:
+    """A ceiling comes down on a block on a floor."""
+    units = [SolvedUnit(Kind.ONE_SIDED, 0, path="floor"), SolvedUnit(Kind.ONE_SIDED, 1, path="ceiling")]
+    A, b, none = np.array([[0.5, -0.5], [-0.5, 0.5]]), np.array([-9.81, 9.81 - 1.0]), np.zeros(2)
+    problem = LawProblem(A, b, np.zeros((0, 2)), np.zeros(0), none, none, none, none, driven=True)
+    with pytest.raises(NoForcesFit, match="floor, ceiling"):
+        select(problem, units, UnitChoice(np.array([HELD, HELD]), np.zeros((2, 2)), np.zeros(2)), [True, True])
