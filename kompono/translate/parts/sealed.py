@@ -103,14 +103,19 @@ class SealedPart(Part):
     part: Sealed
     opens = False
 
-    def __init__(self, enclosed: Enclosed, border: Border, world: Ground, *, placed: bool = False) -> None:
+    def __init__(
+        self, enclosed: Enclosed, border: Border, world: Ground, *, placed: bool = False,
+        flying: frozenset[Carrier] = frozenset(),
+    ) -> None:  # fmt: skip
         self.part, self.path, self.border = enclosed.part, enclosed.path, border  # type: ignore[assignment]
         self.model, self.code = enclosed.model, code_of(self.part)
         names = {body: name for name, body in self.part._members.items()}
         self.base = names[border.base.body] if border.base is not None else None
-        if placed and self.code.manifest.shape.is_placed:
+        shape = self.code.manifest.shape
+        if placed and shape.is_placed:
             self.base, self.placing = PLACED, Placed(world, Ground())
-        self.variant: Variant = self.code.manifest.shape.variant(self.base)
+        self.variant: Variant = shape.flown(self.base, [name for body, name in names.items() if body in flying])
+        self.entry = self.variant.entry
         self._made: dict[str, PartFunction] = {}
         self.inner = self._inner(world)
         self.inside = SealedInside(self, world)  # type: ignore[assignment]
@@ -130,12 +135,12 @@ class SealedPart(Part):
     @cached_property
     def turns(self) -> bool:
         """Whether anything has to be kept of unit length."""
-        return self.base == PLACED or self.code.turns(self.base)
+        return self.base == PLACED or self.code.turns(self.entry)
 
     @cached_property
     def start(self) -> np.ndarray:
         """x when a run begins."""
-        return self.code.start(self.base)
+        return self.code.start(self.entry)
 
     @cached_property
     def modes(self) -> ca.DM:
@@ -152,7 +157,7 @@ class SealedPart(Part):
     def closed(self, name: str) -> PartFunction:
         if name not in self._made:
             described = self.variant.functions[name]
-            function = self.code.function(self.base, name) if described.results else _nothing()
+            function = self.code.function(self.entry, name) if described.results else _nothing()
             signals = tuple(signal_of(self.part, signal) for signal in described.signals)
             self._made[name] = PartFunction(function, described.groups, signals)
         return self._made[name]

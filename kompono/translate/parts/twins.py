@@ -228,7 +228,7 @@ class PlacedTwin(AsDeclared, AroundSealed, AbsoluteEngine):
             self._allowed_gap()
             self._find_shares()
         if self._sealed and self.model.numbers is not None:
-            self.model.numbers.decided("bases", [(part.path, part.base) for part in self._sealed])
+            self.model.numbers.decided("bases", [(part.path, part.entry) for part in self._sealed])
         find_in(self.compartment)
 
     @property
