@@ -62,8 +62,8 @@ class CompartmentState:
 class Compartment:
     """`border` is that of the part whose inside this is; the whole model has none. Parts of `away` run elsewhere. Where
     bodies are `placed` one by one, `entered` are the bases of sealed parts whose inside is in joint coordinates.
-    What is `apart`, for a file, has coordinates that do not tell where its base is. Which bodies are `flying`, the whole
-    model says. Joints that are `held` by links of these strengths give no conditions.
+    What is `apart`, for a file, has coordinates that do not tell where its base is. Which bodies are `flying`, the
+    whole model says. Joints that are `held` by links of these strengths give no conditions.
     """
 
     def __init__(
