@@ -201,6 +201,11 @@ class Shape:
         offered = ", ".join(repr(variant.entry) for variant in self.variants if variant.base != PLACED)
         raise SealedError(f"{self.name} cannot be entered by {entry!r}.", fix=f"It can by: {offered}.")
 
+    def loose(self, base: str | None) -> frozenset[str]:
+        """Other ports that nothing inside holds: they do not move with the base."""
+        found = {name for variant in self.variants if variant.base == base for name in variant.flying}
+        return frozenset(port.name for port in self.ports if (port.on or port.name) in found)
+
     def flown(self, base: str | None, flying: Iterable[str]) -> Variant:
         """How it is entered by a port where so many ports are flying: with as many of them as it can."""
         wanted = {*flying}

@@ -356,12 +356,14 @@ def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topo
     base_of: dict[Carrier, Part] = {part.border.base.body: part for part in parts if part.border.base is not None}
     world = topology.world
     kept = {port.body for part in parts if not part.opens for port in part.border.ports}
+    floating = {body for part in parts for body in part.floating}
     links: list[Link] = []
     depth: dict[Carrier, int] = {world: 0}
 
     def add(link: Link) -> None:
-        depth[link.carrier] = depth[link.parent] + 1
-        links.append(Link(link.carrier, link.parent, link.joint, link.reverse, depth[link.carrier], link.independent))
+        parent = world if link.carrier in floating else link.parent
+        depth[link.carrier] = depth[parent] + 1
+        links.append(Link(link.carrier, parent, link.joint, link.reverse, depth[link.carrier], link.independent))
 
     def open_part(part: Part) -> None:
         inner = part.inside.twin_topology

@@ -83,6 +83,7 @@ class Part:
     opens = True  # whether its inside can be looked at, for decisions
     elsewhere = False  # whether its state is
     unreported: Sequence[Body] = ()  # carriers of ports whose motion it does not report
+    floating: frozenset[Carrier] = frozenset()  # carriers of ports that do not move with the base of a sealed part
 
     def __init__(
         self, enclosed: Enclosed, closed: Sequence[Subsystem], border: Border, cut: Iterable[str], close: Close | None,

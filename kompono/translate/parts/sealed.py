@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
+from kompono.errors import SealedError
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.free import Placed
 from kompono.model.joint import Joint
@@ -116,6 +117,8 @@ class SealedPart(Part):
             self.base, self.placing = PLACED, Placed(world, Ground())
         self.variant: Variant = shape.flown(self.base, [name for body, name in names.items() if body in flying])
         self.entry = self.variant.entry
+        loose = shape.loose(self.base)
+        self.floating = frozenset(body for body, name in names.items() if name in loose and isinstance(body, Carrier))
         self._made: dict[str, PartFunction] = {}
         self.inner = self._inner(world)
         self.inside = SealedInside(self, world)  # type: ignore[assignment]
@@ -221,8 +224,9 @@ class SealedPart(Part):
         x = self.state(kinematics)
         still = ca.vertcat(x[: self.variant.coordinates, :], ca.SX.zeros(self.variant.speeds),
                            x[self.variant.coordinates + self.variant.speeds :, :])  # fmt: skip
-        moved = self.ask(kinematics, "move", still)[18 * k : 18 * k + 18, :]
-        at = port_in(kinematics, self.border.base) if self.border.base is not None else Pose.constant()
+        moved = self.ask(kinematics, "move", still, base=self._seen_from)[18 * k : 18 * k + 18, :]
+        follows = self.border.base if self.border.others[k].body not in self.floating else None
+        at = port_in(kinematics, follows) if follows is not None else Pose.constant()
         subspace, bias = self.reach(kinematics, k)
 
         def trace(column: Vector, s: Matrix, v: Vector) -> tuple[Vector, Matrix, Vector]:
@@ -236,9 +240,19 @@ class SealedPart(Part):
     def reach(self, kinematics: Kinematics, k: int) -> tuple[Matrix, Vector]:
         """S (6 x nv) of the k-th of the other ports on the speeds inside, and S_dot v (6)."""
         size = 6 * self.variant.speeds
-        column = self.ask(kinematics, "reach", self.state(kinematics))
+        column = self.ask(kinematics, "reach", self.state(kinematics), base=self._seen_from)
         column = column[k * (size + 6) : (k + 1) * (size + 6), :]
         return ca.reshape(column[:size, :], 6, self.variant.speeds), column[size:, :]
+
+    @cached_property
+    def _seen_from(self) -> Vector:
+        """A base at rest in the world: what does not move with it is seen from there."""
+        asked = {group for name in ("move", "reach") for group in self.variant.functions[name].groups}
+        if "base" in asked and not self.floating:
+            fix = "Ask its author to seal it again."
+            raise SealedError("nothing inside holds some of its ports, and its file does not say which.",
+                              path=self.path, fix=fix)  # fmt: skip
+        return ca.vertcat(ca.SX.zeros(3), ca.vec(ca.SX(ca.DM.eye(3))), ca.SX.zeros(6))
 
     def weight(self, kinematics: Kinematics) -> tuple[Vector, Matrix]:
         """What moves inside: the twist of the base with the speeds, and the inertia on both."""
