@@ -151,7 +151,9 @@ class Swinging(Owner):
     def __init__(self, kind: Callable[[], Any] = Yard) -> None:
         super().__init__(kind)
         self.ground = Ground()
-        self.pin = Revolute(self.ground.at(0, 0, 0.3), self.part.brick.at(0.15, 0, 0), axis="y", angle=-1.0)
+        self.pin = Revolute(
+            self.ground.at(0, 0, 0.3), self.part.brick.at(0.15, 0, 0), axis="y", angle=-1.0, angle_rate=-1.0
+        )
 
 
 class Hanging(Owner):

@@ -221,10 +221,7 @@ class SealedPart(Part):
         return Step(Pose.constant(), ca.SX(6, self.variant.speeds), ca.SX(6, 1), ca.SX(6, 1), rate)
 
     def _port_step(self, kinematics: Kinematics, k: int) -> Step:
-        x = self.state(kinematics)
-        still = ca.vertcat(x[: self.variant.coordinates, :], ca.SX.zeros(self.variant.speeds),
-                           x[self.variant.coordinates + self.variant.speeds :, :])  # fmt: skip
-        moved = self.ask(kinematics, "move", still, base=self._seen_from)[18 * k : 18 * k + 18, :]
+        moved = self.ask(kinematics, "move", self._still(kinematics), base=self._seen_from)[18 * k : 18 * k + 18, :]
         follows = self.border.base if self.border.others[k].body not in self.floating else None
         at = port_in(kinematics, follows) if follows is not None else Pose.constant()
         subspace, bias = self.reach(kinematics, k)
@@ -240,9 +237,18 @@ class SealedPart(Part):
     def reach(self, kinematics: Kinematics, k: int) -> tuple[Matrix, Vector]:
         """S (6 x nv) of the k-th of the other ports on the speeds inside, and S_dot v (6)."""
         size = 6 * self.variant.speeds
-        column = self.ask(kinematics, "reach", self.state(kinematics), base=self._seen_from)
-        column = column[k * (size + 6) : (k + 1) * (size + 6), :]
-        return ca.reshape(column[:size, :], 6, self.variant.speeds), column[size:, :]
+        own = slice(k * (size + 6), (k + 1) * (size + 6))
+        still, column = (
+            self.ask(kinematics, "reach", x, base=self._seen_from)[own, :]
+            for x in (self._still(kinematics), self.state(kinematics))
+        )
+        return ca.reshape(still[:size, :], 6, self.variant.speeds), column[size:, :]
+
+    def _still(self, kinematics: Kinematics) -> Vector:
+        """x without speeds: of what does not depend on them nobody takes derivatives by them."""
+        x, first = self.state(kinematics), self.variant.coordinates
+        speeds = self.variant.speeds
+        return ca.vertcat(x[:first, :], ca.SX.zeros(speeds), x[first + speeds :, :])
 
     @cached_property
     def _seen_from(self) -> Vector:
