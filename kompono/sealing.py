@@ -30,7 +30,7 @@ from kompono.request import EVENTS, SOFT
 from kompono.sealed import keys
 from kompono.sealed.manifest import spell
 from kompono.sealed.read import SealedFile
-from kompono.sealed.shape import PLACED, Described, Port, Published, Quantity, Shape, Variant
+from kompono.sealed.shape import PLACED, Described, Published, Quantity, Shape, Variant
 from kompono.sealed.shape_data import from_data, to_data
 from kompono.sealed.write import write_sealed
 from kompono.solve.assemble import assemble
@@ -171,7 +171,7 @@ def seal(
     shown.check(channel.name for channel in channels)
     shape = Shape(
         name=type(component).__name__,
-        ports=tuple(map(Port, shown.ports)),
+        ports=shown.told_ports(),
         variants=tuple(_variant(one, entered[0]) for one in entered),
         parameters=tuple(Quantity(shown.model.path(p), p.unit, float(p.value)) for p in shown.parameters),
         inputs=tuple(Quantity(shown.model.path(i), i.unit, _value(i)) for i in shown.inputs),
@@ -242,6 +242,7 @@ def _variant(part: Alone, first: Alone) -> Variant:
         settles=part.inside.settles,
         laws=part.told_laws(),
         counted=counted,
+        flying=part.flying,
     )
 
 

@@ -21,14 +21,14 @@ _LARGEST = 1 << 24  # bytes of a welcome
 
 @dataclass(frozen=True)
 class Hello:
-    """By which port the part is entered (None: it stands on a ground of its own), and for how many runs at once."""
+    """The entry of a variant (None: the part stands on a ground of its own), and for how many runs at once."""
 
-    base: str | None
+    entry: str | None
     lanes: int = 1
 
     def pack(self) -> bytes:
         """As it is sent."""
-        return spell({"protocol": PROTOCOL, "base": self.base, "lanes": self.lanes})
+        return spell({"protocol": PROTOCOL, "base": self.entry, "lanes": self.lanes})
 
     @staticmethod
     def unpack(data: bytes) -> Hello:
@@ -39,10 +39,10 @@ class Hello:
                 f"the customer speaks version {_told(found.get('protocol'))} of the protocol, the supplier {PROTOCOL}.",
                 fix="Use the same version of Kompono.",
             )  # fmt: skip
-        base, lanes = found.get("base"), found.get("lanes")
-        if not (base is None or isinstance(base, str)) or type(lanes) is not int or not 1 <= lanes <= MOST_LANES:
+        entry, lanes = found.get("base"), found.get("lanes")
+        if not (entry is None or isinstance(entry, str)) or type(lanes) is not int or not 1 <= lanes <= MOST_LANES:
             raise RemoteError("the first message was not understood.")
-        return Hello(base, lanes)
+        return Hello(entry, lanes)
 
 
 @dataclass(frozen=True)

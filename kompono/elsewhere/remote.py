@@ -63,21 +63,21 @@ class RemoteCode:
         """Offsets from the start, when a run begins."""
         return tuple(np.zeros(variant.size) for variant in self.manifest.shape.variants)
 
-    def start(self, base: str | None) -> np.ndarray:
-        """The same for a choice of base."""
-        return np.zeros(self.manifest.shape.variant(base).size)
+    def start(self, entry: str | None) -> np.ndarray:
+        """The same by the entry of a variant."""
+        return np.zeros(self.manifest.shape.variant(entry).size)
 
-    def turns(self, base: str | None) -> bool:
+    def turns(self, entry: str | None) -> bool:
         """Whether any coordinates have to be kept of unit length."""
         shape = self.manifest.shape
-        return self.welcome.turns[shape.variants.index(shape.variant(base))]
+        return self.welcome.turns[shape.variants.index(shape.variant(entry))]
 
-    def function(self, base: str | None, name: str) -> ca.Function:
+    def function(self, entry: str | None, name: str) -> ca.Function:
         """One of its functions, of offsets; it is asked over the line."""
-        key = base, name
+        key = entry, name
         if key not in self._functions:
-            described = self.manifest.shape.variant(base).functions[name]
-            asked = _Asked(self, base, name, f"{self.stem}_{len(self._functions)}")
+            described = self.manifest.shape.variant(entry).functions[name]
+            asked = _Asked(self, entry, name, f"{self.stem}_{len(self._functions)}")
             self._functions[key] = Native(asked, described.number, described)
         return self._functions[key]
 
@@ -85,16 +85,16 @@ class RemoteCode:
     def _functions(self) -> dict[tuple[str | None, str], ca.Function]:
         return {}
 
-    def evaluate(self, base: str | None, name: str, column: np.ndarray) -> np.ndarray:
+    def evaluate(self, entry: str | None, name: str, column: np.ndarray) -> np.ndarray:
         """What a function gives for a column with offsets in the place of x."""
         with self._lock:
-            if base not in self._lines:
-                self._lines[base] = _Questions(self, base)
-            return self._lines[base].ask(name, column)
+            if entry not in self._lines:
+                self._lines[entry] = _Questions(self, entry)
+            return self._lines[entry].ask(name, column)
 
-    def line(self, base: str | None, lanes: int, kept: bytes | None = None) -> Any:
+    def line(self, entry: str | None, lanes: int, kept: bytes | None = None) -> Any:
         """A new session, or one that goes on from what was kept of another."""
-        hello = Hello(base, lanes).pack()
+        hello = Hello(entry, lanes).pack()
         line = self._connect(hello) if kept is None else self._connect(hello, kept=kept)
         if PartWelcome.unpack(line.welcome, self.address).digest != self.welcome.digest:
             line.close()
@@ -108,23 +108,23 @@ class RemoteCode:
 class _Asked:
     """One function of a remote part, for CasADi (`Native` asks it)."""
 
-    def __init__(self, code: RemoteCode, base: str | None, name: str, label: str) -> None:
-        self._code, self._base, self._name = weakref.proxy(code), base, name
+    def __init__(self, code: RemoteCode, entry: str | None, name: str, label: str) -> None:
+        self._code, self._entry, self._name = weakref.proxy(code), entry, name
         self.stem = label
 
     def evaluate(self, _: int, column: np.ndarray) -> np.ndarray:
         """What it gives."""
-        return self._code.evaluate(self._base, self._name, np.asarray(column, dtype=float).ravel())
+        return self._code.evaluate(self._entry, self._name, np.asarray(column, dtype=float).ravel())
 
 
 class _Questions:
     """Questions before a run: each is one frame that makes a state from offsets and asks a function about it."""
 
-    def __init__(self, code: RemoteCode, base: str | None) -> None:
-        self._line, self._address = code.line(base, 1), code.address
-        variant = code.manifest.shape.variant(base)
+    def __init__(self, code: RemoteCode, entry: str | None) -> None:
+        self._line, self._address = code.line(entry, 1), code.address
+        variant = code.manifest.shape.variant(entry)
         self._described: Mapping[str, Described] = variant.functions
-        self._numbers, self._turns = numbered(variant.functions), code.turns(base)
+        self._numbers, self._turns = numbered(variant.functions), code.turns(entry)
         self._part = kept_variant(variant, "")
         self._sequence, self._number, self._known = 0, 1, dict[tuple[str, bytes], np.ndarray]()
 
@@ -170,7 +170,7 @@ class RemoteHost:
     def open(self, part: Any, lanes: int, kept: KeptSession | None = None) -> PartSession:
         """A session over a new line."""
         try:
-            line = self.code.line(part.near.base, lanes, kept and kept.line)
+            line = self.code.line(part.near.entry, lanes, kept and kept.line)
         except KomponoError as error:
             raise RemoteError(str(error), path=part.path) from error
         return PartSession(Through(line), part.path, part.near.variant.size, lanes, kept)

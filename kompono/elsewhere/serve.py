@@ -23,19 +23,19 @@ def opener(part: SealedCode | str | Path) -> Opener:
     manifest = code.manifest
     check_target(manifest.targets, code.file.path)
     shape = manifest.shape.in_joints  # a customer is not told where bodies inside are
-    turns = tuple(code.turns(variant.base) for variant in shape.variants)
+    turns = tuple(code.turns(variant.entry) for variant in shape.variants)
     welcome = PartWelcome(shape, turns, manifest.digest).pack()
 
     def open_session(name: str, hello: bytes, customer: str) -> tuple[Keeper, bytes]:
         wanted = Hello.unpack(hello)
         try:
-            variant = shape.variant(wanted.base)
+            variant = shape.variant(wanted.entry)
         except SealedError:
-            if wanted.base is not None:
+            if wanted.entry is not None:
                 raise RemoteError(f"{shape.name} cannot be entered by that port.") from None
             variant = shape.variants[0]  # somebody who does not know its ports yet
         part = kept_variant(variant, code.stem)
-        return Keeper(part, {}, code.start(variant.base), lanes=wanted.lanes), welcome
+        return Keeper(part, {}, code.start(variant.entry), lanes=wanted.lanes), welcome
 
     return open_session
 

@@ -61,20 +61,20 @@ class SealedCode:
 
         return self.file.members[member(target, lanes)]
 
-    def start(self, base: str | None) -> np.ndarray:
-        """x when a run begins, for a choice of base."""
-        return self.starts[self.manifest.shape.variants.index(self.manifest.shape.variant(base))]
+    def start(self, entry: str | None) -> np.ndarray:
+        """x when a run begins, by the entry of a variant."""
+        return self.starts[self.manifest.shape.variants.index(self.manifest.shape.variant(entry))]
 
-    def function(self, base: str | None, name: str) -> ca.Function:
+    def function(self, entry: str | None, name: str) -> ca.Function:
         """One of its functions as a CasADi function, from one column to one column."""
-        described = self.manifest.shape.variant(base).functions.get(name)
+        described = self.manifest.shape.variant(entry).functions.get(name)
         if described is None or described.number < 0:
             raise SealedError(f"{self.manifest.shape.name} has no function {name!r} with results.", path=self.file.path)
         return self.functions[described.number]
 
-    def turns(self, base: str | None) -> bool:
+    def turns(self, entry: str | None) -> bool:
         """Whether any coordinates have to be kept of unit length."""
-        variant = self.manifest.shape.variant(base)
+        variant = self.manifest.shape.variant(entry)
         x, described = np.linspace(0.3, 0.8, variant.size), variant.functions["normalize"]
         known = {"time": np.zeros(1), "x": x}
         column = np.concatenate([np.zeros(0), *[known[group] for group in described.groups]])

@@ -5,7 +5,7 @@ Everything else about it is unnamed numbers.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from kompono.errors import SealedError
@@ -44,10 +44,16 @@ class LawShapes:
 
 @dataclass(frozen=True)
 class Port:
-    """A frame others may use; `scale` is what conditions at it are compared with when one is judged dependent."""
+    """A frame others may use; `scale` is what conditions at it are compared with when one is judged dependent. Its body
+    is that of the port it is `on` (itself, if that is nobody); inside, joints may hold it (`joined`), and laws between
+    bodies act on it (`touched`).
+    """
 
     name: str
     scale: float = 1.0
+    on: str = ""
+    joined: bool = False
+    touched: bool = False
 
 
 @dataclass(frozen=True)
@@ -119,6 +125,7 @@ class Variant:
     `coordinates`, then `speeds`, then angles that are `counted`, then modes and states. `start`, kept with the numbers
     and not published, is its value when a run begins; what its author gave of that (`given`, places in x) moves last
     when an owner is assembled. `settles`: its speeds are made consistent with conditions inside before it is condensed.
+    Bodies of ports that are `flying` are held by nothing inside, and have speeds in world axes there.
     """
 
     base: str | None
@@ -132,6 +139,12 @@ class Variant:
     settles: bool = False
     laws: LawShapes = LawShapes()
     counted: int = 0
+    flying: tuple[str, ...] = ()
+
+    @property
+    def entry(self) -> str | None:
+        """What it is asked for by: the base, and which ports are flying."""
+        return f"{self.base or ''}~{','.join(self.flying)}" if self.flying else self.base
 
     def sizes(self) -> dict[str, int]:
         """Lengths of the groups of arguments of its functions."""
@@ -180,10 +193,21 @@ class Shape:
         """Whether its bodies can be placed one by one."""
         return any(variant.base == PLACED for variant in self.variants)
 
-    def variant(self, base: str | None) -> Variant:
-        """How it is entered by a port."""
+    def variant(self, entry: str | None) -> Variant:
+        """How it is entered by a port, or what else its `entry` is."""
         for variant in self.variants:
-            if variant.base == base:
+            if variant.entry == entry:
                 return variant
-        offered = ", ".join(repr(variant.base) for variant in self.variants if variant.base != PLACED)
-        raise SealedError(f"{self.name} cannot be entered by {base!r}.", fix=f"It can by: {offered}.")
+        offered = ", ".join(repr(variant.entry) for variant in self.variants if variant.base != PLACED)
+        raise SealedError(f"{self.name} cannot be entered by {entry!r}.", fix=f"It can by: {offered}.")
+
+    def loose(self, base: str | None) -> frozenset[str]:
+        """Other ports that nothing inside holds: they do not move with the base."""
+        found = {name for variant in self.variants if variant.base == base for name in variant.flying}
+        return frozenset(port.name for port in self.ports if (port.on or port.name) in found)
+
+    def flown(self, base: str | None, flying: Iterable[str]) -> Variant:
+        """How it is entered by a port where so many ports are flying: with as many of them as it can."""
+        wanted = {*flying}
+        fitting = (variant for variant in self.variants if variant.base == base and wanted.issuperset(variant.flying))
+        return max(fitting, key=lambda variant: len(variant.flying), default=self.variant(base))

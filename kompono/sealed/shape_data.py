@@ -42,7 +42,7 @@ def to_data(shape: Shape) -> dict[str, Any]:
     rates = {"rates": [list(rate) for rate in shape.rates]} if shape.rates else {}  # older files have none
     return {
         "name": shape.name,
-        "ports": [{"name": port.name, "scale": float(port.scale)} for port in shape.ports],
+        "ports": [_port_data(port) for port in shape.ports],
         "parameters": quantities(shape.parameters),
         "inputs": quantities(shape.inputs),
         "channels": [{"name": c.name, "unit": c.unit, "angle": c.angle} for c in shape.channels],
@@ -53,6 +53,11 @@ def to_data(shape: Shape) -> dict[str, Any]:
         **rates,
         **({"networks": [_network_data(network) for network in shape.networks]} if shape.networks else {}),
     }
+
+
+def _port_data(port: Port) -> dict[str, Any]:
+    told = {"on": port.on, "joined": port.joined, "touched": port.touched}
+    return {"name": port.name, "scale": float(port.scale), **{key: value for key, value in told.items() if value}}
 
 
 def _network_data(network: NetworkShape) -> dict[str, Any]:
@@ -76,6 +81,7 @@ def _variant_data(variant: Variant) -> dict[str, Any]:
         "coordinates": variant.coordinates, "speeds": variant.speeds, "given": list(variant.given),
         "settles": variant.settles, "laws": _laws_data(variant.laws),
         **({"counted": variant.counted} if variant.counted else {}),
+        **({"flying": list(variant.flying)} if variant.flying else {}),
     }  # fmt: skip
 
 
@@ -141,7 +147,10 @@ def _checked(shape: Shape) -> Shape:
     for kind, listed in (("port", shape.ports), ("signal", (*shape.parameters, *shape.inputs))):
         if len({entry.name for entry in listed}) < len(listed):
             raise _Wrong(f"a {kind} twice")
-    if not shape.variants or len({variant.base for variant in shape.variants}) < len(shape.variants):
+    if any(port.on not in ports - {port.name, *(other.name for other in shape.ports if other.on)}
+           for port in shape.ports if port.on):  # fmt: skip
+        raise _Wrong("a port on another one")
+    if not shape.variants or len({variant.entry for variant in shape.variants}) < len(shape.variants):
         raise _Wrong("no variant, or one twice")
     if len({*shape.rates}) < len(shape.rates) or any(len(shape.rates) > v.modes for v in shape.variants):
         raise _Wrong("rates")
@@ -152,6 +161,8 @@ def _checked(shape: Shape) -> Shape:
             raise _Wrong("ports of a variant")
         if variant.base not in (None, PLACED) and variant.ports[0] != variant.base:
             raise _Wrong("a base that is not the first port")
+        if not {*variant.flying} <= ports - {variant.base} or (variant.flying and variant.base == PLACED):
+            raise _Wrong("ports that are flying")
         if any(place >= variant.modes for unit in variant.laws.units for place in unit.modes):
             raise _Wrong("modes of a law")
         if variant.modes < 0 or any(place >= variant.coordinates + variant.speeds for place in variant.given):
@@ -225,10 +236,14 @@ def _count(data: Any, least: int = 0) -> int:
 
 
 def _port(data: Any) -> Port:
-    data = _fields(data, "name scale")
+    later = [name for name in ("on", "joined", "touched") if isinstance(data, dict) and name in data]
+    data = _fields(data, " ".join(["name scale", *later]))
     if _number(data["scale"]) <= 0:
         raise _Wrong("a scale")
-    return Port(_name(data["name"]), _number(data["scale"]))
+    joined, touched = data.get("joined", False), data.get("touched", False)
+    if not isinstance(joined, bool) or not isinstance(touched, bool):
+        raise _Wrong("what holds a port")
+    return Port(_name(data["name"]), _number(data["scale"]), _name(data["on"]) if "on" in data else "", joined, touched)
 
 
 def _rate(data: Any) -> tuple[float, float]:
@@ -270,7 +285,7 @@ def _channel(data: Any) -> Published:
 
 
 def _variant(data: Any) -> Variant:
-    later = ["counted"] if isinstance(data, dict) and "counted" in data else []
+    later = [name for name in ("counted", "flying") if isinstance(data, dict) and name in data]
     data = _fields(data, " ".join(["base ports size functions coordinates speeds given settles laws", *later]))
     base = data["base"] if data["base"] in (None, PLACED) else _name(data["base"])
     functions = {_name(key): _described(entry) for key, entry in _mapping(data["functions"]).items()}
@@ -280,7 +295,7 @@ def _variant(data: Any) -> Variant:
         base, tuple(map(_name, _listed(data["ports"]))), _count(data["size"]), functions,
         coordinates=_count(data["coordinates"]), speeds=_count(data["speeds"]),
         given=tuple(map(_count, _listed(data["given"]))), settles=data["settles"], laws=_laws(data["laws"]),
-        counted=_count(data.get("counted", 0)),
+        counted=_count(data.get("counted", 0)), flying=tuple(map(_name, _listed(data.get("flying", [])))),
     )  # fmt: skip
 
 

@@ -9,6 +9,7 @@ import pytest
 from elsewhere.machines import Controlled
 from elsewhere.suppliers import PARTS, Supplier
 from nonsmooth.grazing import Chamber
+from nonsmooth.loose_parts import Yard
 from nonsmooth.rubbing_parts import Double, Rough, Skid, Tray
 from sealed.machines import PAIRS
 
@@ -19,7 +20,7 @@ from kompono.sealed import keys
 
 MADE = {
     "damper": standing_damper, "skid": Skid, "tray": Tray, "double": Double, "rough": Rough, "controlled": Controlled,
-    "chamber": Chamber,
+    "chamber": Chamber, "yard": Yard,
 }  # fmt: skip
 
 

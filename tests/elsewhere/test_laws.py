@@ -11,6 +11,7 @@ import pytest
 from elsewhere.machines import Swinging, Weight
 from elsewhere.suppliers import Supplier
 from nonsmooth.grazing import Rig
+from nonsmooth.loose_parts import Owner
 from nonsmooth.rubbing_parts import Carried, Heavy, Rocked, Swung
 from nonsmooth.same_events import same_events
 
@@ -40,6 +41,15 @@ def same(one: Any, other: Any) -> None:
     assert list(one) == list(other)
     assert all(np.array_equal(one[name], other[name]) for name in one)
     assert one.statistics["events"] == other.statistics["events"]
+
+
+def test_a_loose_body_has_the_coordinates_of_the_open_model_there(supplier: Find) -> None:
+    made, run = supplier("yard"), {**RUN, "until": 0.147}
+    whole, sealed = simulate(Owner(), **run), simulate(Owner(made.sealed), **run)
+    same(sealed, simulate(Owner(made.remote), **run))
+    for other in (sealed, elsewhere(Owner(), **run)):
+        same_events(whole, other, 9, named=False)
+        assert np.abs(other["part.brick.position.x"] - whole["part.brick.position.x"]).max() < 1e-12
 
 
 @pytest.mark.parametrize("name", MACHINES)

@@ -48,7 +48,7 @@ def _numbers(file: SealedFile) -> str:
 
 
 def _shape_rows(shape: Shape) -> Iterable[tuple[str, str]]:
-    joined = shape.in_joints.variants
+    joined = [variant for variant in shape.in_joints.variants if not variant.flying]
     bases = [variant.base or "(stands on its own ground)" for variant in joined]
     yield "ports", ", ".join(port.name for port in shape.ports) or "none"
     if shape.pins:

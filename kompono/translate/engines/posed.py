@@ -132,10 +132,14 @@ class PosedEngine(Engine):
         rates = [tracer.call(lambda q, v, j=joint: j.rate(q, v), q, v) for joint, (q, v) in pairs]
         v = ca.SX(tracer.values["state"])[self.nq : self.nq + self.nv]
         q, rate, s = (ca.densify(ca.vertcat(*part)) for part in ([q for q, _ in states], rates, [s for _, s in states]))
-        named = [("q", q), ("rate", rate), ("Q", ca.jacobian(rate, v)), ("s", s), ("S", ca.jacobian(s, v))]
+        named = [("q", q), ("rate", rate), ("Q", self._by_speeds(rate, v)), ("s", s), ("S", self._by_speeds(s, v))]
         return tracer.routine("measured", named)
 
     # -- parts of them
+
+    def _by_speeds(self, column: Vector, v: Vector) -> Matrix:
+        """How what is affine in speeds changes with them."""
+        return ca.jacobian(column, v)
 
     def _coordinate_rates(self, kinematics: Kinematics) -> Vector:
         rates = [kinematics.step(link).rate for link in self._moving_links()]

@@ -4,7 +4,7 @@ else folded into numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import cached_property
@@ -14,13 +14,13 @@ import casadi as ca
 import numpy as np
 
 from kompono.errors import ModelError, nearest
-from kompono.model.body import Body, Frame, Ground
+from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.event import Event
 from kompono.model.pin import Pin
 from kompono.model.signal import Input, Output, Parameter
 from kompono.model.subsystem import Subsystem
 from kompono.sealed.element import Sealed
-from kompono.sealed.shape import PLACED, LawShape, LawShapes, NetworkShape, PinShape
+from kompono.sealed.shape import PLACED, LawShape, LawShapes, NetworkShape, PinShape, Port
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.networks import Terminal
 from kompono.translate.engines.engine import Engine
@@ -36,6 +36,8 @@ from kompono.translate.parts.enclosed import Enclosed
 from kompono.translate.parts.inside import Part
 from kompono.translate.parts.moment import Moment
 from kompono.translate.program import Channel
+from kompono.translate.structure.flying import flying_bodies, held_bodies, touched_bodies
+from kompono.translate.structure.mates import mated_pairs
 from kompono.translate.symbolic import Scalar, Vector
 
 
@@ -60,6 +62,31 @@ class Public:
             return False
         ports = [f"{name}." for name, port in self.ports.items() if isinstance(port, Body)]
         return self.allows(channel.name) or any(channel.name.startswith(port) for port in ports)
+
+    @cached_property
+    def shown(self) -> frozenset[Carrier]:
+        """Bodies of ports, which others may hold."""
+        return frozenset(frame.body for frame in self.ports.values())
+
+    @cached_property
+    def flying(self) -> frozenset[Carrier]:
+        """Bodies that nothing inside holds, and that are touched."""
+        return flying_bodies(self.model)
+
+    @cached_property
+    def held(self) -> set[Carrier]:
+        """Bodies that joints inside hold."""
+        return held_bodies(self.model, (), mated_pairs(self.model))
+
+    def told_ports(self) -> tuple[Port, ...]:
+        """What others must know of the bodies of ports to choose the coordinates of these."""
+        first: dict[Carrier, str] = {}
+        touched, found = touched_bodies(self.model), []
+        for name, frame in self.ports.items():
+            on = first.setdefault(frame.body, name)
+            joined = frame.body in self.held
+            found.append(Port(name, on="" if on == name else on, joined=joined, touched=frame.body in touched))
+        return tuple(found)
 
     @property
     def parameters(self) -> tuple[Parameter, ...]:
@@ -95,16 +122,31 @@ class Public:
 
 class Alone(Part):
     """A part entered by the port called `base`, or, with None, one that stands on a ground of its own, or with all its
-    bodies `PLACED` one by one; `placed` is that, if it is another.
+    bodies `PLACED` one by one; `placed` is that, if it is another. Other ports may be `flying`.
     """
 
-    def __init__(self, public: Public, base: str | None, close: Close | None, placed: Alone | None = None) -> None:
+    def __init__(
+        self, public: Public, base: str | None, close: Close | None, placed: Alone | None = None,
+        flying: Sequence[str] = (),
+    ) -> None:  # fmt: skip
         self.public, self.model, self.base, self.placed = public, public.model, base, placed
+        self.flying = tuple(flying)
         self.port_names = tuple(sorted(public.ports, key=lambda name: name != base))  # the base first
         border = Border(tuple(public.ports[name] for name in self.port_names), base in public.ports)
         super().__init__(
-            _enclosed(public.model, public.ports), (), border, (), close, Ground(), base == PLACED, apart=True
-        )
+            _enclosed(public.model, public.ports), (), border, (), close, Ground(), base == PLACED, apart=True,
+            flying=public.flying.difference(public.shown).union(public.ports[name].body for name in flying),
+        )  # fmt: skip
+
+    @cached_property
+    def loose(self) -> tuple[str, ...]:
+        """Other ports whose bodies nothing inside holds, so that each is placed in the world by a joint of its own."""
+        links = {link.carrier: link for link in self.inside.topology.links}
+        ports = {self.public.ports[name].body: name for name in reversed(self.port_names)}
+        return tuple(
+            name for body, name in reversed(ports.items())
+            if links[body].independent and links[body].joint is not None and body not in self.public.held
+        )  # fmt: skip
 
     @cached_property
     def _functions(self) -> dict[str, Callable[..., Vector]]:
@@ -219,6 +261,7 @@ def alone(
     bases = [None] if _enclosed(model, ports).stands else list(ports)
     one_by_one = _placed(public, close) if placed else None
     entered = [Alone(public, base, close, one_by_one) for base in bases]
+    entered += [Alone(public, one.base, close, one_by_one, one.loose) for one in entered if one.loose]
     return public, [*entered, one_by_one] if one_by_one is not None else entered
 
 

@@ -38,6 +38,7 @@ from kompono.translate.parts.border import Border
 from kompono.translate.parts.enclosed import Enclosed, divide
 from kompono.translate.parts.floating import gathered
 from kompono.translate.parts.twins import LinkedTwin, PlacedTwin, Twin
+from kompono.translate.structure.flying import flying_bodies
 from kompono.translate.structure.topology import ContractedPart, Link, Topology, find_topology, place_all
 from kompono.translate.symbolic import Vector
 
@@ -61,8 +62,8 @@ class CompartmentState:
 class Compartment:
     """`border` is that of the part whose inside this is; the whole model has none. Parts of `away` run elsewhere. Where
     bodies are `placed` one by one, `entered` are the bases of sealed parts whose inside is in joint coordinates.
-    What is `apart`, for a file, has coordinates that do not tell where its base is. Joints that are `held` by links
-    of these strengths give no conditions.
+    What is `apart`, for a file, has coordinates that do not tell where its base is. Which bodies are `flying`, the
+    whole model says. Joints that are `held` by links of these strengths give no conditions.
     """
 
     def __init__(
@@ -80,10 +81,12 @@ class Compartment:
         entered: Mapping[Subsystem, Carrier] | None = None,
         apart: bool = False,
         held: Strengths | None = None,
+        flying: frozenset[Carrier] | None = None,
     ) -> None:
         self.whole, self.border, self.close, self.placed, self.away = model, border, close, placed, away
         self.held = held
         cut, independent = list(cut), list(independent)
+        self.flying = _flying(model, cut) if flying is None else flying
         self.joined = _joined(model, cut, independent, close) if placed and held is None else None
         self.entered = _bases(self.joined) if entered is None else entered
         world = world or Ground()
@@ -108,7 +111,9 @@ class Compartment:
             kind = Placed if held is None else Turned
             topology = place_all(self.model, kind, closed=contracted, world=world)
         else:
-            topology = find_topology(self.model, cut=own_cut, independent=own_roots, closed=contracted, world=world)
+            topology = find_topology(
+                self.model, cut=own_cut, independent=own_roots, closed=contracted, world=world, flying=self.flying
+            )
         if apart and border is not None and border.base is not None:
             topology = gathered(self.model, topology, border.base.body)
         self.topology = _with_base(topology, border)
@@ -141,10 +146,21 @@ class Compartment:
 
         border, world = _border_of(topology, enclosed), topology.world
         if isinstance(enclosed.part, Sealed):
-            return SealedPart(enclosed, border, world, placed=self.placed and self.held is None)
+            placed = self.placed and self.held is None
+            return SealedPart(enclosed, border, world, placed=placed, flying=self.flying)
         inner = _inner(cut, enclosed.path)
         return Part(
-            enclosed, closed, border, inner, self.close, world, self.placed, self.away, self.entered, held=self.held
+            enclosed,
+            closed,
+            border,
+            inner,
+            self.close,
+            world,
+            self.placed,
+            self.away,
+            self.entered,
+            held=self.held,
+            flying=self.flying,
         )
 
     @cached_property
@@ -282,6 +298,10 @@ def starts(twin: Engine) -> tuple[dict[Joint, int], dict[Joint, int]]:
     return q, v
 
 
+def _flying(model: Elaborated, cut: Sequence[str]) -> frozenset[Carrier]:
+    return flying_bodies(model, [joint for joint in model.joints if cut and model.path(joint) in cut])
+
+
 def _joined(model: Elaborated, cut: list[str], independent: list[str], close: Close | None) -> Twin | None:
     """The twin of the same in joint coordinates with its sealed parts closed, if there are some; its numbers are in
     place.
@@ -336,12 +356,14 @@ def opened(topology: Topology, parts: Sequence[Part], model: Elaborated) -> Topo
     base_of: dict[Carrier, Part] = {part.border.base.body: part for part in parts if part.border.base is not None}
     world = topology.world
     kept = {port.body for part in parts if not part.opens for port in part.border.ports}
+    floating = {body for part in parts for body in part.floating}
     links: list[Link] = []
     depth: dict[Carrier, int] = {world: 0}
 
     def add(link: Link) -> None:
-        depth[link.carrier] = depth[link.parent] + 1
-        links.append(Link(link.carrier, link.parent, link.joint, link.reverse, depth[link.carrier], link.independent))
+        parent = world if link.carrier in floating else link.parent
+        depth[link.carrier] = depth[parent] + 1
+        links.append(Link(link.carrier, parent, link.joint, link.reverse, depth[link.carrier], link.independent))
 
     def open_part(part: Part) -> None:
         inner = part.inside.twin_topology

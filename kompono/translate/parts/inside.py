@@ -83,16 +83,18 @@ class Part:
     opens = True  # whether its inside can be looked at, for decisions
     elsewhere = False  # whether its state is
     unreported: Sequence[Body] = ()  # carriers of ports whose motion it does not report
+    floating: frozenset[Carrier] = frozenset()  # carriers of ports that do not move with the base of a sealed part
 
     def __init__(
         self, enclosed: Enclosed, closed: Sequence[Subsystem], border: Border, cut: Iterable[str], close: Close | None,
         world: Ground, placed: bool, away: Sequence[Subsystem] = (),
         entered: Mapping[Subsystem, Carrier] | None = None, apart: bool = False, held: Strengths | None = None,
+        flying: frozenset[Carrier] | None = None,
     ) -> None:  # fmt: skip
         self.part, self.path, self.border = enclosed.part, enclosed.path, border
         self.inside = Compartment(
             within(enclosed.model, enclosed.path), closed, border, cut=cut, close=close, world=world, placed=placed,
-            away=away, entered=entered, apart=apart, held=held,
+            away=away, entered=entered, apart=apart, held=held, flying=flying,
         )  # fmt: skip
         self._networks = [network for network in enclosed.model.networks if network.terminals]
         elsewhere = [k for k, part in enumerate(away) if part is enclosed.part]

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
+from kompono.errors import SealedError
 from kompono.model.body import Body, Carrier, Ground
 from kompono.model.free import Placed
 from kompono.model.joint import Joint
@@ -103,14 +104,21 @@ class SealedPart(Part):
     part: Sealed
     opens = False
 
-    def __init__(self, enclosed: Enclosed, border: Border, world: Ground, *, placed: bool = False) -> None:
+    def __init__(
+        self, enclosed: Enclosed, border: Border, world: Ground, *, placed: bool = False,
+        flying: frozenset[Carrier] = frozenset(),
+    ) -> None:  # fmt: skip
         self.part, self.path, self.border = enclosed.part, enclosed.path, border  # type: ignore[assignment]
         self.model, self.code = enclosed.model, code_of(self.part)
         names = {body: name for name, body in self.part._members.items()}
         self.base = names[border.base.body] if border.base is not None else None
-        if placed and self.code.manifest.shape.is_placed:
+        shape = self.code.manifest.shape
+        if placed and shape.is_placed:
             self.base, self.placing = PLACED, Placed(world, Ground())
-        self.variant: Variant = self.code.manifest.shape.variant(self.base)
+        self.variant: Variant = shape.flown(self.base, [name for body, name in names.items() if body in flying])
+        self.entry = self.variant.entry
+        loose = shape.loose(self.base)
+        self.floating = frozenset(body for body, name in names.items() if name in loose and isinstance(body, Carrier))
         self._made: dict[str, PartFunction] = {}
         self.inner = self._inner(world)
         self.inside = SealedInside(self, world)  # type: ignore[assignment]
@@ -130,12 +138,12 @@ class SealedPart(Part):
     @cached_property
     def turns(self) -> bool:
         """Whether anything has to be kept of unit length."""
-        return self.base == PLACED or self.code.turns(self.base)
+        return self.base == PLACED or self.code.turns(self.entry)
 
     @cached_property
     def start(self) -> np.ndarray:
         """x when a run begins."""
-        return self.code.start(self.base)
+        return self.code.start(self.entry)
 
     @cached_property
     def modes(self) -> ca.DM:
@@ -152,7 +160,7 @@ class SealedPart(Part):
     def closed(self, name: str) -> PartFunction:
         if name not in self._made:
             described = self.variant.functions[name]
-            function = self.code.function(self.base, name) if described.results else _nothing()
+            function = self.code.function(self.entry, name) if described.results else _nothing()
             signals = tuple(signal_of(self.part, signal) for signal in described.signals)
             self._made[name] = PartFunction(function, described.groups, signals)
         return self._made[name]
@@ -213,11 +221,9 @@ class SealedPart(Part):
         return Step(Pose.constant(), ca.SX(6, self.variant.speeds), ca.SX(6, 1), ca.SX(6, 1), rate)
 
     def _port_step(self, kinematics: Kinematics, k: int) -> Step:
-        x = self.state(kinematics)
-        still = ca.vertcat(x[: self.variant.coordinates, :], ca.SX.zeros(self.variant.speeds),
-                           x[self.variant.coordinates + self.variant.speeds :, :])  # fmt: skip
-        moved = self.ask(kinematics, "move", still)[18 * k : 18 * k + 18, :]
-        at = port_in(kinematics, self.border.base) if self.border.base is not None else Pose.constant()
+        moved = self.ask(kinematics, "move", self._still(kinematics), base=self._seen_from)[18 * k : 18 * k + 18, :]
+        follows = self.border.base if self.border.others[k].body not in self.floating else None
+        at = port_in(kinematics, follows) if follows is not None else Pose.constant()
         subspace, bias = self.reach(kinematics, k)
 
         def trace(column: Vector, s: Matrix, v: Vector) -> tuple[Vector, Matrix, Vector]:
@@ -231,9 +237,28 @@ class SealedPart(Part):
     def reach(self, kinematics: Kinematics, k: int) -> tuple[Matrix, Vector]:
         """S (6 x nv) of the k-th of the other ports on the speeds inside, and S_dot v (6)."""
         size = 6 * self.variant.speeds
-        column = self.ask(kinematics, "reach", self.state(kinematics))
-        column = column[k * (size + 6) : (k + 1) * (size + 6), :]
-        return ca.reshape(column[:size, :], 6, self.variant.speeds), column[size:, :]
+        own = slice(k * (size + 6), (k + 1) * (size + 6))
+        still, column = (
+            self.ask(kinematics, "reach", x, base=self._seen_from)[own, :]
+            for x in (self._still(kinematics), self.state(kinematics))
+        )
+        return ca.reshape(still[:size, :], 6, self.variant.speeds), column[size:, :]
+
+    def _still(self, kinematics: Kinematics) -> Vector:
+        """x without speeds: of what does not depend on them nobody takes derivatives by them."""
+        x, first = self.state(kinematics), self.variant.coordinates
+        speeds = self.variant.speeds
+        return ca.vertcat(x[:first, :], ca.SX.zeros(speeds), x[first + speeds :, :])
+
+    @cached_property
+    def _seen_from(self) -> Vector:
+        """A base at rest in the world: what does not move with it is seen from there."""
+        asked = {group for name in ("move", "reach") for group in self.variant.functions[name].groups}
+        if "base" in asked and not self.floating:
+            fix = "Ask its author to seal it again."
+            raise SealedError("nothing inside holds some of its ports, and its file does not say which.",
+                              path=self.path, fix=fix)  # fmt: skip
+        return ca.vertcat(ca.SX.zeros(3), ca.vec(ca.SX(ca.DM.eye(3))), ca.SX.zeros(6))
 
     def weight(self, kinematics: Kinematics) -> tuple[Vector, Matrix]:
         """What moves inside: the twist of the base with the speeds, and the inertia on both."""

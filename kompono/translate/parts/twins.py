@@ -27,13 +27,14 @@ from kompono.translate.engines.inverses import find_inverses
 from kompono.translate.engines.posed import Posed, PosedEngine
 from kompono.translate.engines.relative import PROJECTION_TOLERANCE, RelativeEngine
 from kompono.translate.kernels import Kernels
+from kompono.translate.laws.split import coefficients
 from kompono.translate.motion.conditions import Closing, Closure, Closures, group_sizes, trace_closure
 from kompono.translate.motion.kinematics import GivenMotion, Kinematics
 from kompono.translate.motion.signals import bind_signals
 from kompono.translate.parts.floating import floating
 from kompono.translate.rank.probe import Probe
 from kompono.translate.rank.rank import LiveRows
-from kompono.translate.symbolic import Scalar, Vector
+from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -63,6 +64,9 @@ class AroundSealed(PosedEngine):
         from kompono.translate.parts.sealed import walled_in
 
         return walled_in(self.compartment)
+
+    def _by_speeds(self, column: Vector, v: Vector) -> Matrix:
+        return coefficients(column, v) if self._sealed else super()._by_speeds(column, v)
 
     def _rebind(self, tracer: Tracer, q: dict[Joint, Vector], v: dict[Joint, Vector]) -> Kinematics:
         """Ports of sealed parts move as their functions say."""
@@ -228,7 +232,7 @@ class PlacedTwin(AsDeclared, AroundSealed, AbsoluteEngine):
             self._allowed_gap()
             self._find_shares()
         if self._sealed and self.model.numbers is not None:
-            self.model.numbers.decided("bases", [(part.path, part.base) for part in self._sealed])
+            self.model.numbers.decided("bases", [(part.path, part.entry) for part in self._sealed])
         find_in(self.compartment)
 
     @property

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, TypeVar
@@ -25,11 +25,11 @@ from kompono.model.body import Body, Carrier, Frame, Ground
 from kompono.model.element import Element
 from kompono.model.free import Crossing, Free, Placed
 from kompono.model.joint import Joint
-from kompono.model.law import PairLaw
 from kompono.model.subsystem import Subsystem, relative_path
 from kompono.spatial.pose import symbolic_pose
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.references import referenced_joints
+from kompono.translate.structure.flying import flying_bodies
 from kompono.translate.structure.mates import MatedPair, mated_pairs
 
 E = TypeVar("E", bound=Element)
@@ -124,18 +124,20 @@ def find_topology(
     independent: Iterable[str] = (),
     closed: Sequence[ContractedPart] = (),
     world: Ground | None = None,
+    flying: Container[Carrier] | None = None,
 ) -> Topology:
     """Choose the tree; `cut` names joints that shall close loops, `independent` bodies that shall be roots, `closed`
-    parts that are known by their ports.
+    parts that are known by their ports. Bodies that are `flying` are known where this is a model divided.
     """
     cut_joints = {_named(model, path, model.joints, "joint") for path in cut}
     roots = [_named(model, path, model.bodies, "body") for path in independent]
     world, pairs = world or Ground(), mated_pairs(model)
     coupled = {joint for coupling in model.couplings for joint in coupling.joints}
     coupled |= {lump.joint for lump in model.lumps}
+    flying = flying_bodies(model, cut_joints, pairs) if flying is None else flying
     first: set[Joint] = set()
     while True:
-        links = _Growth(model, world, cut_joints, first, closed).links_of_all(pairs, roots)
+        links = _Growth(model, world, cut_joints, first, closed, flying).links_of_all(pairs, roots)
         missed = coupled - cut_joints - first - {link.joint for link in links.values()}
         if not missed:
             break
@@ -199,8 +201,9 @@ class _Growth:
         cut: set[Joint],
         first: set[Joint],
         closed: Sequence[ContractedPart],
+        flying: Container[Carrier],
     ) -> None:
-        self.model, self.world, self.parts = model, world, closed
+        self.model, self.world, self.parts, self.flying = model, world, closed, flying
         self.links: dict[Carrier, Link] = {ground: Link(ground, world, None, False, 1) for ground in model.grounds}
         self.closed = {port.body: part for part in closed for port in part.ports}
         self.neighbours: dict[Carrier, list[tuple[tuple[int, bool, int], Joint]]] = {
@@ -248,19 +251,9 @@ class _Growth:
         return 0 if carrier is self.world else self.links[carrier].depth
 
     def _free(self, body: Body) -> None:
-        joint = (Placed if self._rebounds(body) else Free)(self.world, body)
+        joint = (Placed if body in self.flying else Free)(self.world, body)
         joint._name = self.model.path(body)
         self.links[body] = Link(body, self.world, joint, False, 1, independent=True)
-
-    def _rebounds(self, body: Body) -> bool:
-        """Whether a body moves by itself between contacts: in world axes a spin does not bend its flight. What is shown
-        to an owner may be held by it.
-        """
-        part = self.model.model
-        if part.exposes(body) or any(frame.body is body for frame in part.exposed_frames.values()):
-            return False
-        touched = (law for law in self.model.laws if isinstance(law, PairLaw))
-        return not self.neighbours[body] and any(body in (law.first.body, law.second.body) for law in touched)
 
     def _cross(self, part: ContractedPart, base: Carrier) -> list[Carrier]:
         """Reach all ports of a closed part that are not reached yet, from its base or from the world."""
