@@ -318,6 +318,7 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
         near.program, kernels=engine.kernels, routines=routines, coordinates=engine.coordinate_names(),
         speeds=engine.speed_names(), modes=engine.mode_names(), states=engine.state_names(), groups=engine.groups,
         opaque=tuple((part.path, part.near.inside.size) for part in engine.parts), laws=engine.law_rows.units,
+        modes_here=tuple(engine.modes_here), modes_away=tuple(map(tuple, engine.modes_away)),
         iterated=tuple(network.bent(near.model) for network in engine.iterated),
     )  # fmt: skip
     return Translation(near.model, near.topology, engine, program, near.make_engine)

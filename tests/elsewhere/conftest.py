@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from elsewhere.caught import Siding
 from elsewhere.machines import Controlled
 from elsewhere.suppliers import PARTS, Supplier
 from nonsmooth.grazing import Chamber
@@ -19,7 +20,7 @@ from kompono.sealed import keys
 
 MADE = {
     "damper": standing_damper, "skid": Skid, "tray": Tray, "double": Double, "rough": Rough, "controlled": Controlled,
-    "chamber": Chamber,
+    "chamber": Chamber, "siding": Siding,
 }  # fmt: skip
 
 
