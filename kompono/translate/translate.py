@@ -34,6 +34,7 @@ from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.kernels import Kernels
+from kompono.translate.laws.changing import check_known
 from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
 from kompono.translate.laws.softened import softened
 from kompono.translate.lengths import lengths_of
@@ -120,6 +121,7 @@ def translated(
     declared = elaborated
     if request.contact == SOFT:
         elaborated = softened(elaborated, request.step or entry.step, entry.links)
+    check_known(elaborated)
     away = isolated_subsystems(elaborated, parts, request.isolate)
     parted, numbers = _divided(elaborated, parts, entry, request, close, away, declared) if parts else (None, None)
     topology = parted.topology if parted else _topology(elaborated, entry, request)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from elsewhere.caught import Siding
-from elsewhere.machines import Controlled
+from elsewhere.machines import Controlled, Conveyor
 from elsewhere.suppliers import PARTS, Supplier
 from nonsmooth.grazing import Chamber
 from nonsmooth.rubbing_parts import Double, Rough, Skid, Tray
@@ -20,7 +20,7 @@ from kompono.sealed import keys
 
 MADE = {
     "damper": standing_damper, "skid": Skid, "tray": Tray, "double": Double, "rough": Rough, "controlled": Controlled,
-    "chamber": Chamber, "siding": Siding,
+    "chamber": Chamber, "siding": Siding, "conveyor": Conveyor,
 }  # fmt: skip
 
 
