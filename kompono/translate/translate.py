@@ -22,7 +22,7 @@ from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.idle import check_idle
 from kompono.translate.declared.joint_laws import check_joints
-from kompono.translate.declared.sampling import controller_units
+from kompono.translate.declared.sampling import controller_units, sampled_first
 from kompono.translate.declared.stored import Head, KeptTranslation, Shelf, find_kept
 from kompono.translate.elimination.plan import closing_elements
 from kompono.translate.engines.engine import Engine
@@ -286,6 +286,7 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         laws=engine.law_rows.units,
         states=tuple(map(model.path, model.states)),
         rates=engine.sample_rates,
+        sampled=sampled_first(model, engine.sample_rates),
         ticks=engine.ticks,
         controllers=controller_units(model, engine.sample_rates),
         iterated=tuple(network.bent(model) for network in engine.iterated) if isinstance(engine, TracedEngine) else (),
