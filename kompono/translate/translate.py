@@ -34,7 +34,7 @@ from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.kernels import Kernels
-from kompono.translate.laws.changing import check_known
+from kompono.translate.laws.changing import check_known, samples_catch
 from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
 from kompono.translate.laws.softened import softened
 from kompono.translate.lengths import lengths_of
@@ -287,6 +287,7 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         states=tuple(map(model.path, model.states)),
         rates=engine.sample_rates,
         sampled=sampled_first(model, engine.sample_rates),
+        catching=bool(engine.law_rows.units) and samples_catch(model),
         ticks=engine.ticks,
         controllers=controller_units(model, engine.sample_rates),
         iterated=tuple(network.bent(model) for network in engine.iterated) if isinstance(engine, TracedEngine) else (),

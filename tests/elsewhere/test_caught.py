@@ -16,7 +16,7 @@ from elsewhere.suppliers import Supplier
 from elsewhere.test_passes import elsewhere
 from elsewhere.test_ranks import MPIEXEC, mpi_environment
 from nonsmooth.same_events import same_events
-from nonsmooth.test_captures import Standing, Train, Yard
+from nonsmooth.test_captures import Standing, Train, Yard, Yards
 
 from kompono import Body, Ground, Result, State, Subsystem, simulate
 from kompono.library import DryFriction, Prismatic
@@ -39,6 +39,7 @@ MACHINES: dict[str, tuple[Callable[[], Subsystem], dict[str, Any]]] = {
     "strikes where it stands": (lambda: On(lambda: Standing(1)), {"until": 0.3}),
     "lifts off": (lambda: On(lambda: Standing(-1)), {"until": 0.3}),
     "the hook is here": (Caught, {}),
+    "a sample shuts it": (Yards, {}),
 }
 
 

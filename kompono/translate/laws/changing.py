@@ -18,7 +18,7 @@ from kompono.model.body import Ground
 from kompono.model.law import JointLaw, Law, PairLaw
 from kompono.model.signal import time
 from kompono.sealed.element import Sealed, code_of, signal_of
-from kompono.spatial.pose import symbolic_motion
+from kompono.spatial.pose import symbolic_motion, symbolic_pose
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.laws.refused import sealed_with_laws
 
@@ -134,3 +134,15 @@ def shifts(model: Elaborated, law: Law, *quantities: Any) -> int:
     changed = _hashes(what for event in model.events for what, _ in event.changes)
     sampled = _hashes(mode for mode in model.modes if mode.every is not None)
     return bool(symbols & changed) + 2 * bool(symbols & sampled)
+
+
+def samples_catch(model: Elaborated) -> bool:
+    """Whether conditions depend on what is sampled; what is inside a sealed part that samples is not known."""
+    sealed = [part for part in model.subsystems if isinstance(part, Sealed)]
+    if any(code_of(part).manifest.shape.rates for part in sealed):
+        return True
+    sampled, pose, motion = _hashes(model.sampled), symbolic_pose(), symbolic_motion()
+    found = [group for coupling in model.couplings for group in (coupling.conditions(), coupling.velocity_conditions())]
+    found += [constraint.conditions(pose) for constraint in model.constraints]
+    found += [constraint.velocity_conditions(motion) for constraint in model.constraints]
+    return bool(sampled) and bool(sampled & _hashes(condition for group in found for condition in group))
