@@ -26,6 +26,12 @@ def rates_of(modes: Sequence[Mode]) -> tuple[Rate, ...]:
     return tuple(dict.fromkeys((m.every, m.offset) for m in modes if m.every is not None))
 
 
+def told_samples(model: Elaborated, rates: tuple[Rate, ...], ticks: tuple[tuple[int, ...], ...]) -> dict[str, Any]:
+    """What a program says of what it samples."""
+    controllers = controller_units(model, rates)
+    return {"rates": rates, "sampled": sampled_first(model, rates), "ticks": ticks, "controllers": controllers}
+
+
 def sampled_first(model: Elaborated, rates: Sequence[Rate]) -> tuple[str, ...]:
     """Of each rate the path of the first mode that is sampled so."""
     known: dict[Any, str] = {}

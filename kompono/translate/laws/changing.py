@@ -20,7 +20,6 @@ from kompono.model.signal import time
 from kompono.sealed.element import Sealed, code_of, signal_of
 from kompono.spatial.pose import symbolic_motion, symbolic_pose
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.laws.refused import sealed_with_laws
 
 _BROUGHT_BACK = ("violated_residual", "violated_speed")  # functions of a file that know gaps and slips, and no forces
 _FIX = (
@@ -49,6 +48,12 @@ def check_known(model: Elaborated) -> None:
                     "along the motion.",
                     path=model.path(part), fix=f"Give {name} a number that stays.",
                 )  # fmt: skip
+
+
+def sealed_with_laws(model: Elaborated) -> list[Sealed]:
+    """Sealed parts with laws inside."""
+    sealed = [part for part in model.subsystems if isinstance(part, Sealed)]
+    return [part for part in sealed if code_of(part).manifest.shape.variants[0].laws.units]
 
 
 def followed_inputs(model: Elaborated) -> dict[str, str]:
@@ -137,9 +142,9 @@ def shifts(model: Elaborated, law: Law, *quantities: Any) -> int:
 
 
 def samples_catch(model: Elaborated) -> bool:
-    """Whether conditions depend on what is sampled; what is inside a sealed part that samples is not known."""
-    sealed = [part for part in model.subsystems if isinstance(part, Sealed)]
-    if any(code_of(part).manifest.shape.rates for part in sealed):
+    """Whether conditions depend on what is sampled; of those inside a sealed part that samples it is not known."""
+    shapes = [code_of(part).manifest.shape for part in model.subsystems if isinstance(part, Sealed)]
+    if any(shape.rates and any(v.functions["conditions"].results for v in shape.variants) for shape in shapes):
         return True
     sampled, pose, motion = _hashes(model.sampled), symbolic_pose(), symbolic_motion()
     found = [group for coupling in model.couplings for group in (coupling.conditions(), coupling.velocity_conditions())]

@@ -172,6 +172,13 @@ class AwayEngine(SolvedByParts):
         self.modes_away = [[modes[m] for unit in p.laws.modes for m in unit] for p in self.parts]  # those of laws
 
     @property
+    def kept_away(self) -> dict[str, Any]:
+        """What a program says of parts elsewhere."""
+        parts = tuple((part.path, part.near.inside.size) for part in self.parts)
+        modes = tuple(map(tuple, self.modes_away))
+        return {"opaque": parts, "modes_here": tuple(self.modes_here), "modes_away": modes}
+
+    @property
     def projects(self) -> bool:
         return self.near.projects or any(part.turns for part in self.parts)
 
