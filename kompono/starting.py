@@ -8,7 +8,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import casadi as ca
 import numpy as np
 
 from kompono.compile import Interpreter
@@ -18,6 +17,7 @@ from kompono.solve.inputs import Feed, Source
 from kompono.translate import placing_program
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.engines.posed import PosedEngine
+from kompono.translate.laws.changing import followed_inputs
 from kompono.translate.starts.start import placed_state, start_state
 
 UNLOCKED = 1e-6  # a coordinate [m, rad] or speed that is larger is not locked
@@ -99,22 +99,18 @@ def check_unfed(model: Elaborated, given: Mapping[str, Any]) -> None:
 
 
 def check_followed(model: Elaborated, feed: Feed) -> None:
-    """Raise RunError for a law whose gap or slip follows an input that changes: nobody knows how fast."""
-    changing = {source.name for source in feed.sources if source.changes}
-    signals = [signal for signal in model.inputs if model.path(signal) in changing]
-    known = {ca.SX(signal).element_hash(): model.path(signal) for signal in signals}
-    for law in model.laws if known else ():
-        for unit in law._shapes():
-            parts = [ca.vec(ca.SX(part)) for part in (unit.gap, unit.speed, unit.slip) if part is not None]
-            for symbol in ca.symvar(ca.vertcat(*parts)):
-                if symbol.element_hash() in known:
-                    name = known[symbol.element_hash()]
-                    raise RunError(
-                        f"its gap or slip follows the input {name}, which changes: nobody knows how fast.",
-                        path=model.path(law),
-                        fix="Use time, coordinates, parameters, and modes that events or samples set; keep the input "
-                        'constant; or use contact="soft".',
-                    )  # fmt: skip
+    """Raise RunError for a gap or slip that follows an input that changes: nobody knows how fast. The feed knows which
+    must stay.
+    """
+    feed.followed = followed_inputs(model)
+    for name in (source.name for source in feed.sources if source.changes):
+        if name in feed.followed:
+            raise RunError(
+                f"its gap or slip follows the input {name}, which changes: nobody knows how fast.",
+                path=feed.followed[name],
+                fix="Use time, coordinates, parameters, and modes that events or samples set; keep the input "
+                'constant; or use contact="soft".',
+            )  # fmt: skip
 
 
 def declared_controllers(model: Elaborated) -> list[Source]:

@@ -88,8 +88,8 @@ class JumpingSettler:
             return np.concatenate([after, self.jump(change, columns).T.ravel()]), happened
         if not len(fired):
             raise RunError(
-                f"what an event switches at {time:g} s catches something, and contact or friction settle behind that "
-                "blow: a run has no derivatives there.", fix="Ask until a time before.",
+                f"what an event or a sample switches at {time:g} s catches something, and contact or friction settle "
+                "behind that blow: a run has no derivatives there.", fix="Ask until a time before.",
             )  # fmt: skip
         if len(fired) > 1 or time - self._last < TOGETHER:
             path = self.near.units[int(fired[0])].path

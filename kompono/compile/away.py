@@ -79,6 +79,22 @@ class Away:
     def _at(self, name: str, place: int) -> str:
         return self.machine.vector(name).at(place).pointer
 
+    # -- modes of laws
+
+    def settle(self, state: str, modes: Sequence[Sequence[float]]) -> None:
+        """Give a state these modes of laws, part by part."""
+        for place, values in zip(self.places, modes, strict=True):
+            if values:
+                self._post(Op.SETTLE, self._at(state, place), [self.machine.vector(state)[place], *values],
+                           self._at(state, place))  # fmt: skip
+
+    def take_modes(self, state: str, other: str) -> None:
+        """Give a state the modes of laws of another one."""
+        for place, modes in zip(self.places, self.machine.program.modes_away, strict=True):
+            if modes:
+                rows = [self.machine.vector(name)[place] for name in (state, other)]
+                self._post(Op.MODES_OF, self._at(state, place), rows, self._at(state, place))
+
     # -- what lasts
 
     def pin(self, state: str, row: Array) -> None:
@@ -102,15 +118,18 @@ class Away:
             good.set(good.get() & Array(self.code, flags.name, self.lanes.real)[0].equals(0.0))
         return good.get()
 
-    def compare(self, after: str, before: str) -> tuple[Value, Value, Value]:
-        """The size of the largest correction, whether nothing differs, and whether all is finite, lane by lane."""
+    def compare(self, after: str, before: str) -> tuple[Value, Value, Value, Value]:
+        """The size of the largest correction, whether nothing differs, whether all is finite, and whether a speed is
+        another one, lane by lane.
+        """
         code, vector = self.code, self.machine.vector
 
         def moved(place: int) -> Value:
             return anywhere(~vector(after)[place].equals(vector(before)[place]))
 
-        change, same, finite = (code.variable(kind, start) for kind, start in (
-            (self.lanes.real, 0.0), (self.lanes.truth, True), (self.lanes.truth, True)))  # fmt: skip
+        truth = self.lanes.truth
+        change, same, finite, faster = (code.variable(kind, start) for kind, start in (
+            (self.lanes.real, 0.0), (truth, True), (truth, True), (truth, False)))  # fmt: skip
         asked = [moved(place) for place in self.places]
         places = dict(zip(self.places, asked, strict=True))
         found = self._ask(Op.COMPARE, lambda p: [vector(after)[p], vector(before)[p]], places.__getitem__)
@@ -119,7 +138,8 @@ class Away:
                 change.set(code.select(values[0] > change.get(), values[0], change.get()))
                 same.set(same.get() & values[1].equals(1.0))
                 finite.set(finite.get() & values[2].equals(1.0))
-        return change.get(), same.get(), finite.get()
+                faster.set(faster.get() | values[3].equals(1.0))
+        return change.get(), same.get(), finite.get(), faster.get()
 
     def errors(self, h: Value, state: str, end: str, rates: Sequence[str]) -> tuple[list[Value], Value]:
         """Levels of the error of a step, part by part, and whether error and end are finite."""

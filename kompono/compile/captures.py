@@ -1,14 +1,14 @@
 """What an event catches: a condition that holds from here on stops what it meets, as a plastic impact does.
 
 An event may switch a condition on (a hook, a lock). Who moves against it then has speeds that it does not allow; the
-same projection that brings drift back makes of them those behind the blow, at once (decision 274).
+same projection that brings drift back makes of them those behind the blow, at once (decisions 274, 296).
 """
 
 from __future__ import annotations
 
-from kompono.compile.emit import REAL, Value
+from kompono.compile.emit import REAL, Value, anywhere
 from kompono.compile.law_bounds import SLOW
-from kompono.compile.law_state import ACTS, HOLDS, IDLE
+from kompono.compile.law_state import IDLE
 from kompono.compile.machine import Machine
 
 _GAP = 0  # the kind of units that are gaps
@@ -18,20 +18,26 @@ def catch(machine: Machine, time: Value) -> Value:
     """Let a condition that is held from here on stop what it meets, at this instant; whether laws are to settle then.
 
     What sticks, or touches, gives way to that blow: no friction bears it, and where gaps would close they strike when
-    laws settle. So modes of laws hold nothing meanwhile. Where these are elsewhere, that is left to the next step. The
-    state before is in `stage`; events change no speeds, and no modes of laws. (Without laws a projection is all.)
+    laws settle. So modes of laws hold nothing meanwhile, here and in parts elsewhere. The state before is in `stage`;
+    events change no speeds, and no modes of laws. (Without laws a projection is all.)
     """
     code, block, program = machine.code, machine.block, machine.program
     change, first = code.variable(REAL, 0.0), len(program.coordinates)
-    behind = first + len(program.speeds)
-    places = [(behind + unit.modes[0], float(unit.kind != _GAP)) for unit in program.laws]  # open, or slips
+    free = {mode: 0.0 for unit in program.laws for mode in unit.modes}
+    free |= {unit.modes[0]: float(unit.kind != _GAP) for unit in program.laws}  # open, or slips
+    places = [(program.mode_places[unit.modes[0]], free[unit.modes[0]]) for unit in program.laws
+              if unit.modes[0] in program.mode_places]  # fmt: skip
     before, after = machine.vector("stage"), machine.vector("state")
-    with code.when(block.acting <= (ACTS if program.opaque else HOLDS)):
-        for place, mode in places:
-            after[place] = mode
-        machine.project(time, "state")
-        for place, _ in places:
-            after[place] = before[place]
-        with code.loop(len(program.speeds)) as i:
-            change.set(code.math("maxnum", change.get(), code.math("fabs", after[i + first] - before[i + first])))
-    return (change.get() > SLOW) & (block.acting > IDLE)
+    for place, mode in places:
+        after[place] = mode
+    if machine.away:
+        machine.away.settle("state", [[free[mode] for mode in modes] for modes in program.modes_away])
+    machine.project(time, "state")
+    for place, _ in places:
+        after[place] = before[place]
+    if machine.away:
+        machine.away.take_modes("state", "stage")
+    with code.loop(len(program.speeds)) as i:
+        change.set(code.math("maxnum", change.get(), code.math("fabs", after[i + first] - before[i + first])))
+    moved = (change.get() > SLOW) | anywhere(machine.far_moved.get()) if machine.away else change.get() > SLOW
+    return moved & (block.acting > IDLE)

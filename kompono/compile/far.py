@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-FRAME = 7303.0  # also the version
+FRAME = 7304.0  # also the version
 HEADER = 4  # doubles before the operations, or before the flags
 OPERATION = 3  # doubles before arguments
 SESSION_BITS, NUMBER_BITS = 16, 33
@@ -33,13 +33,15 @@ class Op(IntEnum):
     COMBINE = 1  # base, then factor and vector by turns -> base + sum of factor * vector
     COMBINE_SPEEDS = 2  # other, then as COMBINE: speeds of the sum, all else of `other`
     PIN = 3  # vector -> the same as a recorded state
-    COMPARE = 4  # corrected, state: size of the correction (SIZES), 1 if nothing differs, 1 if all is finite
+    COMPARE = 4  # corrected, state: size of the correction (SIZES), 1 if nothing differs, 1 if all is finite, 1 if a
+    # speed differs by more than `SLOW`
     ERROR = 5  # state, end, rates of stages, size of the step, tolerances: level of its error, 1 if all is finite
     CHECK = 7  # vector: raise the flag of the reply if it is not finite
     START = 8  # offsets (size) -> the start of the part, moved by these
     MODES = 9  # state: modes of its laws
     SETTLE = 10  # state, modes of laws -> the state with these modes
     PUSH = 11  # state, factor, jump -> the state with speeds + factor * jump
+    MODES_OF = 12  # state, other state -> the first with modes of laws of the other
     FUNCTION = 16
 
 
@@ -53,7 +55,7 @@ class Broken(IntEnum):
     REFUSED = 4  # it asks for what would show the inside (`descent`)
 
 
-ROWS = {Op.COMPARE: 3, Op.ERROR: 2}  # of values in the reply
+ROWS = {Op.COMPARE: 4, Op.ERROR: 2}  # of values in the reply
 LARGE_CHANGE, LOST = 1e-6, 1e-3  # of a projection: from there on another is needed; the state is not near
 SIZES = 0.0, LOST**2, 1.0  # what is told of a correction: it is small, large, or more than that (squares)
 

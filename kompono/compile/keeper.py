@@ -121,7 +121,7 @@ def _operation(part: KeptPart, lanes: Lanes, op: Op) -> str:
     {
         Op.COMBINE: _combine, Op.COMBINE_SPEEDS: _combine_speeds, Op.PIN: _pin, Op.COMPARE: compare,
         Op.ERROR: error_of, Op.CHECK: check, Op.START: _start, Op.MODES: _modes, Op.SETTLE: _settle,
-        Op.PUSH: _push,
+        Op.MODES_OF: _modes_of, Op.PUSH: _push,
     }[op](made)  # fmt: skip
     return made.finish(f"op.{int(op)}")
 
@@ -161,19 +161,10 @@ def _combine_speeds(made: Operation) -> None:
     with made.given(even), made.found(0, other), made.found(1, total), _sum(made, total, 2, other) as name:
         mine, sums = made.descent(other), made.descent(total)
         with made.allowed(same_state(sums, sums) & same_state(mine, mine)):
-            for index in _speeds(made):
+            for index in made.speeds():
                 other[index] = total[index]
             mine.set(STATE, name, 0.0, mine[ROOT], 0.0)
             made.keep(other)
-
-
-def _speeds(made: Operation) -> Iterator[Value]:
-    """Inside a loop, the place of each speed in x."""
-    if not made.part.speeds:
-        return
-    with made.code.loop(len(made.part.speeds)) as k:
-        place = made.code.let(POINTER, f"getelementptr i64, ptr @speeds, i64 {k.name}")
-        yield made.code.let(INT, f"load i64, ptr {place.name}")
 
 
 def _pin(made: Operation) -> None:
@@ -212,6 +203,18 @@ def _settle(made: Operation) -> None:
             made.keep(x)
 
 
+def _modes_of(made: Operation) -> None:
+    x, other = made.vector(), made.vector()
+    with made.given(rows_are(made, 2)), made.found(0, x), made.found(1, other):
+        mine, theirs = made.descent(x), made.descent(other)
+        good = mine.is_state & theirs.is_state & theirs[ROOT].equals(mine[ROOT])
+        with made.allowed(~anywhere(~good)):
+            for place in made.part.modes:
+                x[place] = other[place]
+            mine.set(STATE, made.name(), 0.0, mine[ROOT], 0.0)
+            made.keep(x)
+
+
 def _push(made: Operation) -> None:
     """Nothing is fused: so are the speeds of an owner, in Python."""
     code, kind, x, jump = made.code, made.lanes.real, made.vector(), made.vector()
@@ -219,7 +222,7 @@ def _push(made: Operation) -> None:
         mine, change, factor = made.descent(x), made.descent(jump), made.number(1)
         good = mine.is_state & change[KIND].equals(JUMP) & change[ROOT].equals(mine[ROOT])
         with made.allowed(~anywhere(~good)):
-            for index in _speeds(made):
+            for index in made.speeds():
                 part = code.let(kind, f"fmul {kind} {factor.name}, {jump[index].name}")
                 x[index] = code.let(kind, f"fadd {kind} {x[index].name}, {part.name}")
             mine.set(STATE, made.name(), 0.0, mine[ROOT], 0.0)
@@ -258,7 +261,7 @@ def _call(made: Operation, function: KeptFunction, column: Array, taken: Array) 
     code.say(f"call void @{symbol}(ptr {column.pointer}, ptr {taken.pointer})")
     if function.still and function.takes:
         start, there = Array(code, Context(code).array("start").pointer, made.lanes.real), made.room(function.results)
-        for index in _speeds(made):
+        for index in made.speeds():
             column[index + function.before] = start[index]
         code.say(f"call void @{symbol}(ptr {column.pointer}, ptr {there.pointer})")
         with code.loop(function.results) as i:

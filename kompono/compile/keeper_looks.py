@@ -10,6 +10,7 @@ from kompono.compile.error_level import ESTIMATE, hidden_error, level, plus_hidd
 from kompono.compile.far import HEADER, LARGE_CHANGE, LOST, ROWS, SIZES, Broken, Op
 from kompono.compile.keeper_frames import Context, failure
 from kompono.compile.keeper_operation import Operation, rows_are
+from kompono.compile.law_bounds import SLOW
 
 
 def finite(made: Operation, *vectors: Array) -> Value:
@@ -38,6 +39,10 @@ def compare(made: Operation) -> None:
         made.out[0] = code.select(change.get() > LARGE_CHANGE**2, far, small)
         made.out[1] = code.select(same.get(), spread(code, 1.0), 0.0)
         made.out[2] = code.select(finite(made, a), spread(code, 1.0), 0.0)
+        faster = code.variable(made.lanes.truth, False)
+        for index in made.speeds():
+            faster.set(faster.get() | (code.math("fabs", a[index] - b[index]) > SLOW))
+        made.out[3] = code.select(faster.get(), spread(code, 1.0), 0.0)
         made.result.set(ROWS[Op.COMPARE] * made.lanes.count)
 
 

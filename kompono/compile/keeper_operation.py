@@ -11,7 +11,7 @@ from contextlib import contextmanager
 
 from kompono.compile.descent import ROWS as DESCENT
 from kompono.compile.descent import Descent
-from kompono.compile.emit import INT, Array, Code, Value, Variable, room
+from kompono.compile.emit import INT, POINTER, Array, Code, Value, Variable, room
 from kompono.compile.far import Broken
 from kompono.compile.keeper_frames import HEAD, Context, failure
 from kompono.compile.lanes import Lanes
@@ -58,6 +58,14 @@ class Operation:
         name = context.get("names") + 1
         context.set("names", name)
         return name.real()
+
+    def speeds(self) -> Iterator[Value]:
+        """Inside a loop, the place of each speed in x."""
+        if not self.part.speeds:
+            return
+        with self.code.loop(len(self.part.speeds)) as k:
+            place = self.code.let(POINTER, f"getelementptr i64, ptr @speeds, i64 {k.name}")
+            yield self.code.let(INT, f"load i64, ptr {place.name}")
 
     def row(self, index: Value | int) -> str:
         """The address of a row of arguments."""

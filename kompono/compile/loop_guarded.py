@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from kompono.compile import events, sampling, slow_slip
 from kompono.compile.block import ChunkEnd
-from kompono.compile.emit import BOOL, Value
+from kompono.compile.emit import BOOL, INT, Value
 from kompono.compile.loop_fixed import StepRule, make_piece
 from kompono.compile.machine import Machine, stop_if_unanswered
 from kompono.compile.resting import Resting
@@ -19,6 +19,7 @@ def guarded_loop(machine: Machine, step: StepRule, name: str) -> str:
     recorded."""
     code, block = machine.code, machine.block
     last, each, resting = block.step + block.budget, block.every.equals(1), Resting(machine, step.alike)
+    pieces = code.variable(INT, 0)
     with code.forever():
         k, inside = block.step, block.inside > 0
         time = code.select(inside, block.time, machine.grid(k, block.step_size))
@@ -30,6 +31,8 @@ def guarded_loop(machine: Machine, step: StepRule, name: str) -> str:
             machine.record(time, "state")
         code.leave(~inside & (k >= last))
         machine.stop_if_asked()
+        if machine.program.rates:
+            sampling.leave_at_times(machine, pieces, inside)
         now = (k, time, inside, each)
         if machine.guards:
             machine.leave_room_for_events(each)

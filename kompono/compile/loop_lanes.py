@@ -36,6 +36,7 @@ def lanes_loop(machine: LaneMachine, step: StepRule, name: str) -> str:
     """Up to `budget` steps of size `step_size` of all runs, with records as in `fixed_loop`."""
     code, block = machine.code, machine.block
     last, moves = block.step + block.budget, LaneMoves(machine, step.remembers)
+    pieces = code.variable(INT, 0)
     with code.forever():
         k, inside = block.step, block.inside > 0
         time = code.select(inside, block.time, machine.grid(k, block.step_size))
@@ -50,6 +51,8 @@ def lanes_loop(machine: LaneMachine, step: StepRule, name: str) -> str:
             moves.fill()
         code.leave(~inside & (k >= last))
         machine.stop_if_asked()
+        if machine.program.rates:
+            sampling.leave_at_times(machine, pieces, inside)
         end = whole = machine.grid(k + 1, block.step_size)
         if machine.program.rates:
             end = sampling.stop_at(machine, whole)

@@ -63,6 +63,7 @@ class Machine:
         self.elsewhere = [f"@{symbol_of(stem, lanes)}" for stem in program.away]  # where parts run that are not here
         self.away = Away(self) if program.opaque else None
         self.far_same = self.code.variable(lanes.truth, True)  # whether the last projection left parts elsewhere alone,
+        self.far_moved = self.code.variable(lanes.truth, False)  # or changed speeds there by more than next to nothing,
         self.far_finite = self.code.variable(lanes.truth, True)  # and whether what they last were asked about is finite
 
     def vector(self, name: str) -> Array:
@@ -196,6 +197,7 @@ class Machine:
         routine = self.program.outline("project")
         code, before, after = self.code, self.vector(state), self.vector("corrected")
         self.far_same.set(True)
+        self.far_moved.set(False)
         with code.when(self._projecting()):
             count, moving = code.variable(INT, 0), code.variable(self.lanes.truth, where)
             with code.forever():
@@ -208,9 +210,10 @@ class Machine:
                         square = (after[i + first] - before[i + first]) * (after[i + first] - before[i + first])
                         change.set(code.select(square > change.get(), square, change.get()))
                 if self.away:
-                    far, same, finite = self.away.compare("corrected", state)
+                    far, same, finite, moved = self.away.compare("corrected", state)
                     change.set(code.select(far > change.get(), far, change.get()))
                     self.far_same.set(self.far_same.get() & same)
+                    self.far_moved.set(self.far_moved.get() | moved)
                     self.far_finite.set(finite)
                 self._copy_where(moving.get(), state, "corrected")
                 most = self.together.largest(change.get())
@@ -357,8 +360,9 @@ def moving_and_kept(program: Program, own: int) -> tuple[list[tuple[int, int]], 
     """Places of the state that a step may change, and those of the modes of laws, which change at events alone; as
     runs.
     """
-    first = len(program.coordinates) + len(program.speeds)
-    kept = sorted({first + place for unit in program.laws for place in unit.modes if first + place < own})
+    places = program.mode_places
+    named = {places[mode] for unit in program.laws for mode in unit.modes if mode in places}
+    kept = sorted(place for place in named if place < own)
     return runs_of([place for place in range(own) if place not in set(kept)]), runs_of(kept)
 
 

@@ -209,6 +209,7 @@ class Objects:
             program.spread and program.spread.state_size, [size for _, size in program.opaque], program.groups,
             *program.away, len(program.rates), program.ticks, len(program.modes), program.stops,
             can_rest(program, waiting), [(u.kind, u.modes, u.shifts) for u in program.laws],
+            program.modes_here, program.modes_away, program.catching,
             seen_as=[program.outline(name) for name in loop_names(program, solves)],
         )  # fmt: skip
         return [*parts, *([self._nobody(late_names(program))] if waiting else [])]

@@ -53,6 +53,7 @@ class Run(ABC):
     settling: SettleMemory | None = None  # what that works on
     _counted = 0  # events so far, when that was last asked for
     takeover: Takeover | None = None  # gives native code in the place of what is walked
+    shall_end: Callable[[], bool] = staticmethod(lambda: False)  # whether somebody wants it to end
     whole: Callable[[int], tuple[Any, Takeover | None]] | None = None  # the loop that can go on when a gap closes
 
     def __init__(
@@ -238,6 +239,8 @@ class Run(ABC):
             return None
         if status is ChunkEnd.CLOSED:
             return None
+        if status is ChunkEnd.LONG:
+            return ChunkEnd.STOPPED if self.shall_end() else None
         if status is ChunkEnd.LOG_FULL:
             self._set_log(np.concatenate([self._log, np.zeros_like(self._log)]))
             return None

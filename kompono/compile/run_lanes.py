@@ -70,8 +70,10 @@ class LanesRun(FixedRun):
         while not self.over:
             self._block.budget = goal - self._taken
             status = ChunkEnd(self._function(self._address))
+            if status is ChunkEnd.LONG and not self.shall_end():
+                continue
             if status is not ChunkEnd.ALONE:
-                return status
+                return ChunkEnd.STOPPED if status is ChunkEnd.LONG else status
             self._serve()
         return ChunkEnd.HALTED
 
@@ -80,6 +82,7 @@ class LanesRun(FixedRun):
         away, told = self._vector("away"), self._vector("told")
         for lane in np.flatnonzero(away == ALONE):
             run = self.runs[lane]
+            run.shall_end = self.shall_end
             status = run._after(ChunkEnd(int(told[lane])))
             while run.step < self.step:
                 if status is ChunkEnd.BUFFER_FULL:
@@ -113,4 +116,6 @@ def one_lane(kernel: Any) -> str:
         return ""
     if program.opaque or program.away:
         return "a model with events and parts elsewhere"
+    if program.catching or any(unit.shifts & 2 for unit in program.laws):
+        return "a model whose samples change what holds"
     return "contact='steps'" if getattr(kernel.settle, "steps", False) else ""

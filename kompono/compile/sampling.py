@@ -18,12 +18,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from kompono.compile.block import ChunkEnd
-from kompono.compile.emit import BOOL, INT, REAL, Value
+from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
 
 if TYPE_CHECKING:
     from kompono.compile.machine import Machine
 
 CLOSE = 1e-9  # of the period
+MANY = 1000  # pieces of a step, after which Python looks whether the run shall end
 
 
 def counted_until(rates: Sequence[tuple[float, float]], time: float) -> list[int]:
@@ -50,6 +51,7 @@ def _close(machine: Machine, number: int) -> Value:
 
 def tick(machine: Machine, time: Value) -> None:
     """Sample what is due now."""
+    from kompono.compile.captures import catch
     from kompono.compile.events import arm_laws
     from kompono.compile.machine import stop_if_unanswered
 
@@ -79,6 +81,12 @@ def tick(machine: Machine, time: Value) -> None:
     if any(unit.shifts & 2 for unit in program.laws):
         block.set("shifted", code.select(due.get() > 0, 1, block.shifted))
         machine.fail(due.get() > 0, ChunkEnd.LAWS)
+    elif program.catching:
+        caught = code.variable(BOOL, False)
+        with code.when(due.get() > 0):
+            machine.copy("stage", "state")
+            caught.set(catch(machine, time))
+        machine.fail(caught.get(), ChunkEnd.LAWS)
 
 
 def stop_at(machine: Machine, end: Value) -> Value:
@@ -88,6 +96,12 @@ def stop_at(machine: Machine, end: Value) -> Value:
         instant = _instant(machine, number)
         goal.set(code.select(instant < goal.get() - _close(machine, number), instant, goal.get()))
     return goal.get()
+
+
+def leave_at_times(machine: Machine, pieces: Variable, inside: Value) -> None:
+    """End the loop after so many pieces of one step: there may be more than anybody waits for."""
+    pieces.set(machine.code.select(inside, pieces.get() + 1, 0))
+    machine.fail(pieces.get() > MANY, ChunkEnd.LONG)
 
 
 def _ask(machine: Machine, tick: int, time: Value) -> None:

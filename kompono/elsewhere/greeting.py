@@ -15,7 +15,7 @@ from kompono.sealed.manifest import spell
 from kompono.sealed.shape import Shape
 from kompono.sealed.shape_data import from_data, to_data
 
-PROTOCOL = 3  # of greetings and frames
+PROTOCOL = 4  # of greetings and frames
 _LARGEST = 1 << 24  # bytes of a welcome
 
 

@@ -167,6 +167,7 @@ class LiveFeed(Feed):
 
     def __init__(self, feed: Feed, options: RealTime, live: Live, pace: Pace, evaluate: Evaluate) -> None:
         super().__init__(feed.sources, feed.controllers)
+        self.followed = feed.followed
         self.live, self.pace = live, pace
         self._observers, self._period, self._evaluate = options.observers, options.frame, evaluate
         self._places = [i for i, source in enumerate(self.sources) if source.name in live.inputs]
@@ -184,6 +185,8 @@ class LiveFeed(Feed):
                 self.pace.arrive(time)
             self._guarded(lambda: Feed.sample(self, time, read))
             self._meet(time, read)
+            if self._met > 1:
+                self.keep_followed(before)
         return not np.array_equal(before, self.held)
 
     def finish(self, time: float, read: Any) -> None:

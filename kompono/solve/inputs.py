@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,12 +64,14 @@ class Feed:
     alone.
 
     A feed that sets `stop` ends the run: as planned if that is empty, else for that reason; `cause` is the exception of
-    a callable that did. A feed that is `paced` keeps step with a clock.
+    a callable that did. A feed that is `paced` keeps step with a clock. Inputs that are `followed` by gaps or slips (of
+    a law or part, by path) must stay as they are in a run.
     """
 
     stop: str | None = None
     paced = False
     cause: BaseException | None = None
+    followed: Mapping[str, str] = MappingProxyType({})
 
     def __init__(self, sources: Sequence[Source], controllers: Sequence[Source] = ()) -> None:
         self.sources, self.controllers = tuple(sources), tuple(controllers)
@@ -101,7 +104,9 @@ class Feed:
     def fresh(self, callables: Sequence[Source]) -> Feed:
         """The same with callables of another run."""
         count = len(self.sources)
-        return Feed(callables[:count], callables[count:])
+        made = Feed(callables[:count], callables[count:])
+        made.followed = self.followed
+        return made
 
     @cached_property
     def _readers(self) -> dict[int, bool]:
@@ -166,6 +171,14 @@ class Feed:
             count * source.period if source.is_callable else np.inf
             for count, source in zip(self._counts, self.sources, strict=True)
         ]
+
+    def keep_followed(self, before: np.ndarray) -> None:
+        """End the run where somebody has changed an input from what was held `before` that gaps or slips follow."""
+        for i, source in enumerate(self.sources) if self.followed else ():
+            if source.name in self.followed and self.held[i] != before[i]:
+                self.held[i], path = before[i], self.followed[source.name]
+                what = f"its gap or slip follows the input {source.name}, which was changed: nobody knows how fast"
+                self.stop = self.stop or f"{path}: {what}"
 
     @property
     def holds(self) -> bool:

@@ -251,6 +251,7 @@ def _write_down(problem: Problem, course: Any, recorder: Recorder) -> None:
 
 def _advance(problem: Problem, course: Any, recorder: Recorder, progress: Progress) -> Ending:
     run, feed = course.run, problem.feed
+    run.shall_end = lambda: progress.interrupted
     walked = run.takeover is not None  # and may be slow: native code is taken over between chunks
     size = 1 if problem.report else 8 if walked else 256  # parts elsewhere may take long, and a link loses a chunk
     looked = clock.perf_counter()

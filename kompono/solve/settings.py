@@ -110,7 +110,7 @@ def check_stages(program: Program, method: str) -> None:
 
 def check_periods(program: Program, feed: Feed, settings: Settings) -> None:
     """Raise for a sampling period so short that instants do not follow each other in time: nothing would go on."""
-    known = [("", every) for every, _ in program.rates]
+    known = [(program.sampled[number], every) for number, (every, _) in enumerate(program.rates)]
     known += [(one.name, one.period) for one in feed.sources if one.is_callable]
     for path, period in known:
         if settings.until > 2**53 * period:

@@ -141,7 +141,7 @@ class Settler:
                 f"the gap is {gaps[deepest.row]:.3g} at the start: two bodies overlap, or a limit is broken.{others}",
                 path=deepest.path, fix="Start where nothing overlaps.",
             )  # fmt: skip
-        state, happened = self(time, state, inputs, parameters, (), step)
+        state, happened = self(time, self._let_go(state, gaps), inputs, parameters, (), step)
         kinds = len(LAW_EVENTS)
         units = [
             (number - self.first_event) // kinds
@@ -159,6 +159,17 @@ class Settler:
             )
             warn(f"{', '.join(idle)}: {text}", ModelWarning)
         return state
+
+    def _let_go(self, state: np.ndarray, gaps: np.ndarray) -> np.ndarray:
+        """A state without gaps that were closed in a run before this one, which other parameters make wide."""
+        from kompono.solve.instant import SHIFTED
+
+        modes = self.states.modes(state)
+        wide = [u.modes[0] for u in self.units if u.level == "position" and gaps[u.row] > SHIFTED and modes[u.modes[0]]]
+        if not wide:
+            return state
+        modes[wide] = 0.0
+        return self.states.with_modes(state, modes)
 
 
 def settler_of(kernel: Any, steps: bool = False, impacts: bool = False) -> Settler | None:

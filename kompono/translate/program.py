@@ -264,9 +264,13 @@ class Program:
     # names begin, and the paths of the parts they belong to
     spread: Spread | None = None  # if this is the part of one process
     opaque: tuple[tuple[str, int], ...] = ()  # parts kept elsewhere, with the length of their x: handles end the state
+    modes_here: tuple[int, ...] = ()  # with such parts: `modes` as units of laws name them,
+    modes_away: tuple[tuple[int, ...], ...] = ()  # and modes of laws that each part keeps
     laws: tuple[LawUnit, ...] = ()  # what changes structure: guards behind those of the events, switched by `settle`
     states: tuple[str, ...] = ()  # names of a model's own continuous states, behind the modes
     rates: tuple[tuple[float, float], ...] = ()  # periods and offsets [s] at which modes are sampled
+    sampled: tuple[str, ...] = ()  # of each rate, the first that is sampled so
+    catching: bool = False  # whether samples may switch conditions that are met beside laws
     ticks: tuple[tuple[int, ...], ...] = ()  # numbers of rates that are due together: routines `tick_<k>`
     controllers: tuple[ControllerUnit, ...] = ()  # what they read is the second output of `tick_<k>`
     groups: tuple[tuple[int, ...], ...] = ()  # places of closed parts, or their handles, whose errors are levels
@@ -284,6 +288,13 @@ class Program:
     def worked_out(self) -> dict[Any, Any]:
         """What others have worked out of it and need again and again."""
         return {}
+
+    @functools.cached_property
+    def mode_places(self) -> dict[int, int]:
+        """Where modes are in the state, as units of laws name them; those that are kept elsewhere are not."""
+        first, count = len(self.coordinates) + len(self.speeds), len(self.modes)
+        named = self.modes_here if self.opaque else range(count)
+        return {mode: first + k for k, mode in enumerate(named)}
 
     def outline(self, name: str) -> Routine:
         """A routine as those see it who call it: its name, inputs and outputs. One that has a twin for open gaps, of

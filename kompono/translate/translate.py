@@ -22,7 +22,7 @@ from kompono.translate.declared.allowed import check_conditions, check_constants
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.idle import check_idle
 from kompono.translate.declared.joint_laws import check_joints
-from kompono.translate.declared.sampling import controller_units
+from kompono.translate.declared.sampling import told_samples
 from kompono.translate.declared.stored import Head, KeptTranslation, Shelf, find_kept
 from kompono.translate.elimination.plan import closing_elements
 from kompono.translate.engines.engine import Engine
@@ -34,7 +34,8 @@ from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.engines.traced import TracedEngine
 from kompono.translate.kernels import Kernels
-from kompono.translate.laws.refused import refuse_laws, sealed_with_laws
+from kompono.translate.laws.changing import samples_catch, sealed_with_laws
+from kompono.translate.laws.refused import refuse_laws
 from kompono.translate.laws.softened import softened
 from kompono.translate.lengths import lengths_of
 from kompono.translate.motion.conditions import Closing, group_sizes
@@ -283,9 +284,8 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         stops=tuple(k for k, event in enumerate(model.events) if event.stop),
         laws=engine.law_rows.units,
         states=tuple(map(model.path, model.states)),
-        rates=engine.sample_rates,
-        ticks=engine.ticks,
-        controllers=controller_units(model, engine.sample_rates),
+        catching=bool(engine.law_rows.units) and samples_catch(model),
+        **told_samples(model, engine.sample_rates, engine.ticks),
         iterated=tuple(network.bent(model) for network in engine.iterated) if isinstance(engine, TracedEngine) else (),
         coded=model.numbers.coded if model.numbers is not None else {},
     )
@@ -317,7 +317,7 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
     program = replace(
         near.program, kernels=engine.kernels, routines=routines, coordinates=engine.coordinate_names(),
         speeds=engine.speed_names(), modes=engine.mode_names(), states=engine.state_names(), groups=engine.groups,
-        opaque=tuple((part.path, part.near.inside.size) for part in engine.parts), laws=engine.law_rows.units,
+        laws=engine.law_rows.units, **engine.kept_away,
         iterated=tuple(network.bent(near.model) for network in engine.iterated),
     )  # fmt: skip
     return Translation(near.model, near.topology, engine, program, near.make_engine)

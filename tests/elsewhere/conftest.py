@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from elsewhere.machines import Controlled
+from elsewhere.caught import Siding
+from elsewhere.machines import Controlled, Conveyor
 from elsewhere.suppliers import PARTS, Supplier
 from nonsmooth.grazing import Chamber
 from nonsmooth.loose_parts import Yard
@@ -20,7 +21,7 @@ from kompono.sealed import keys
 
 MADE = {
     "damper": standing_damper, "skid": Skid, "tray": Tray, "double": Double, "rough": Rough, "controlled": Controlled,
-    "chamber": Chamber, "yard": Yard,
+    "chamber": Chamber, "siding": Siding, "conveyor": Conveyor, "yard": Yard,
 }  # fmt: skip
 
 

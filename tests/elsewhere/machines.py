@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from kompono import Body, Ground, Mode, State, Subsystem
-from kompono.library import DryFriction, Gravity, JointEffort, Revolute
+from kompono import Body, Ground, Input, JointLaw, Mode, Output, State, Subsystem, Unit, time
+from kompono.library import DryFriction, Gravity, JointEffort, Prismatic, Revolute
 
 
 class Controlled(Subsystem):
@@ -48,3 +48,48 @@ class Weight(Subsystem):
     def __init__(self) -> None:
         self.box = Body(mass=1.0, inertia=(0.1, 0.1, 0.1))
         self.expose(self.box)
+
+
+class Rubs(JointLaw):
+    """Friction on a belt, which has a speed."""
+
+    def __init__(self, slide: Prismatic, belt: Any, limit: Any) -> None:
+        super().__init__(slide)
+        self.belt, self.limit = belt, limit
+
+    def units(self) -> Unit:
+        return Unit(slip=self.joints[0].displacement_rate - self.belt, limit=self.limit)
+
+
+class Ends(JointLaw):
+    """A stop at a place."""
+
+    def __init__(self, slide: Prismatic, place: Any) -> None:
+        super().__init__(slide)
+        self.place = place
+
+    def units(self) -> Unit:
+        return Unit(gap=self.place - self.joints[0].displacement)
+
+
+class Conveyor(Subsystem):
+    """A mass on a belt in a box; the speed of the belt, what holds on it, a push and a stop are inputs."""
+
+    def __init__(self) -> None:
+        self.box, self.mass = Body(mass=1.0, inertia=(0.1,) * 3), Body(mass=1.0, inertia=(0.1,) * 3)
+        self.belt, self.limit, self.push, self.place = Input(0.0), Input(2.0), Input(0.0), Input(1.0)
+        self.slide = Prismatic(self.box, self.mass, axis="x")
+        self.rubs, self.ends = Rubs(self.slide, self.belt, self.limit), Ends(self.slide, self.place)
+        self.force = JointEffort(self.slide, self.push)
+        self.expose(self.box)
+
+
+class Conveying(Subsystem):
+    """It stands on rails; one of its inputs may be connected."""
+
+    def __init__(self, kind: Callable[[], Any] = Conveyor, wired: str = "") -> None:
+        self.ground, self.part = Ground(), kind()
+        self.rail = Prismatic(self.ground, self.part.box, axis="x")
+        if wired:
+            self.told = Output(2.0 + time)
+            self.connect(self.told, getattr(self.part, wired))

@@ -11,7 +11,11 @@ from kompono.elsewhere.serve import opener
 from kompono.errors import RemoteError
 from kompono.sealed import load_sealed
 
-PARTS = {"actuator": ["gain", "command", "stroke"], "linkage": ["half"]}  # what is public
+PARTS = {
+    "actuator": ["gain", "command", "stroke"],
+    "linkage": ["half"],
+    "conveyor": ["belt", "limit", "push", "place"],
+}  # what is public
 
 
 class Watched(DirectLine):

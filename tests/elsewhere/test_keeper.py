@@ -139,7 +139,7 @@ def test_anything_may_come(keeper: Keeper) -> None:
     keeper.answer(frame(start(1, 0.25, -0.5)))
     before = keeper._ring[1].copy()
     good = frame(
-        start(1, 0.25, -0.5), resolve(keeper, 2, 1), [Op.COMBINE, 3, 3, 1, 0.1, 2], [Op.COMPARE, 0, 2, 3, 3], wanted=3
+        start(1, 0.25, -0.5), resolve(keeper, 2, 1), [Op.COMBINE, 3, 3, 1, 0.1, 2], [Op.COMPARE, 0, 2, 3, 3], wanted=4
     )
     for _ in range(2000):
         data = bytearray(good)

@@ -84,7 +84,7 @@ class Customer:
         return self.send([Op.ERROR, 0, 11, state, end, *rates, h, 0.0, tolerance], wanted=2)
 
     def compared(self, one: float, other: float) -> tuple[int, np.ndarray]:
-        return self.send([Op.COMPARE, 0, 2, one, other], wanted=3)
+        return self.send([Op.COMPARE, 0, 2, one, other], wanted=4)
 
 
 @pytest.fixture(scope="module")
@@ -180,6 +180,18 @@ def test_a_jump_is_no_rate(wheel: Any) -> None:
         assert customer.status == Broken.REFUSED, arguments
 
 
+def test_modes_of_another_state_make_a_state_of_its_own(wheel: Any) -> None:
+    customer = wheel()
+    x = customer.start(0.0, 0.0)
+    corrected, jump = customer.made("corrected_speed", x, push=0.01), customer.made("moved", x, push=1.0)
+    made = customer.make(Op.MODES_OF, corrected, x)
+    assert customer.status == 0
+    assert customer.compared(made, corrected)[0] == Broken.REFUSED
+    for arguments in ((x, jump), (jump, x), (x, 0), (0, x), (x, customer.start(1.0, 0.0))):
+        customer.make(Op.MODES_OF, *arguments)
+        assert customer.status == Broken.REFUSED, arguments
+
+
 def test_what_assembly_asks_is_not_answered_of_a_run(wheel: Any) -> None:
     customer = wheel()
     x = customer.start(0.0, 0.0)
@@ -198,7 +210,7 @@ def test_looks_are_counted(wheel: Any) -> None:
     customer = wheel()
     x = customer.start(0.0, 0.0)
     before = customer.keeper.evaluations
-    customer.send(*[[Op.COMPARE, 0, 2, x, x]] * 50, wanted=150)
+    customer.send(*[[Op.COMPARE, 0, 2, x, x]] * 50, wanted=200)
     assert customer.keeper.evaluations - before == 50
 
 
@@ -214,7 +226,9 @@ def _attacks(draw: Any) -> list[tuple[Any, ...]]:
     steps: list[tuple[Any, ...]] = [("start", *draw(_OFFSETS)), ("made", "resolve", 1.0, draw(_PUSHES))]
     for _ in range(draw(st.integers(3, 14))):
         kind = draw(
-            st.sampled_from(["start", "sum", "rate", "jump", "push", "corrected", "compare", "error", "ask", "check"])
+            st.sampled_from(
+                ["start", "sum", "rate", "jump", "push", "modes", "corrected", "compare", "error", "ask", "check"]
+            )
         )
         x = draw(_NUMBERS)
         if kind == "start":
@@ -228,6 +242,8 @@ def _attacks(draw: Any) -> list[tuple[Any, ...]]:
             steps.append(("made", "moved", x, draw(_PUSHES)))
         elif kind == "push":
             steps.append(("make", Op.PUSH, x, draw(_FACTORS), draw(_NUMBERS)))
+        elif kind == "modes":
+            steps.append(("make", Op.MODES_OF, x, draw(_NUMBERS)))
         elif kind == "corrected":
             steps.append(("made", draw(st.sampled_from(["corrected_speed", "corrected_residual"])), x, draw(_PUSHES)))
         elif kind == "compare":

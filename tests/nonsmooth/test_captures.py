@@ -21,6 +21,7 @@ from kompono import (
     minimize,
     sensitivities,
     simulate,
+    simulate_many,
 )
 from kompono.library import Contact, DryFriction, EndStops, Gravity, JointEffort, Planar, Prismatic
 
@@ -135,6 +136,58 @@ def test_what_sticks_gives_way_to_the_blow(sticks: float, options: dict[str, Any
     left = min(0.9 - result.statistics["events"][0][0], speed / slows)
     assert abs(result["part.other.displacement"][-1] - (speed * left - slows * left**2 / 2)) < 1e-10
     assert [name for _, name in result.statistics["events"]][:2] == ["part.meet", "part.rubs.1.slips"]
+
+
+class Kept(Coupling):
+    """Holds two slides as they are when it is `shut`."""
+
+    def __init__(self, first: Prismatic, second: Prismatic, shut: Mode, kept: Mode) -> None:
+        super().__init__(first, second)
+        self.gap = shut * (second.displacement - first.displacement - kept)
+
+    def conditions(self) -> list[Any]:
+        return [self.gap]
+
+
+class Looked(Subsystem):
+    """A controller that looks each millisecond hooks the wagon on."""
+
+    def __init__(self) -> None:
+        self.ground, self.shut, self.kept = Ground(), Mode(0, every=1e-3), Mode(0.0, every=1e-3)
+        self.wagons = [Body(mass=m, inertia=(1, 1, 1)) for m in (1.0, 2.0)]
+        self.one = Prismatic(self.ground, self.wagons[0], axis="x", displacement=-0.5, displacement_rate=1.5)
+        self.other = Prismatic(self.ground, self.wagons[1], axis="x")
+        self.rubs = [DryFriction(self.one, preload=0.5), DryFriction(self.other, preload=5.0)]
+        apart = self.other.displacement - self.one.displacement
+        self.shut.next = ca.fmax(self.shut, apart < 0)
+        self.kept.next = ca.if_else(self.shut > 0, self.kept, apart)
+        self.hook = Kept(self.one, self.other, self.shut, self.kept)
+
+
+class Yards(Subsystem):
+    def __init__(self) -> None:
+        self.part = Looked()
+
+
+FAR = (1.5 - 0.5 * 0.355) ** 2 / 9 / (2 * 5.5 / 3)  # by momentum at 0.355 s, and then it rubs to rest
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"step": 5e-3}, {"method": "dopri5"}, {"engine": "absolute"}, {"closed": ["part"]}]
+)
+def test_what_a_sample_catches_stops_at_once_as_well(options: dict[str, Any]) -> None:
+    """Friction stopped both, with the status ok."""
+    result = simulate(Yards(), until=0.9, **options)
+    assert result.status.ok
+    assert abs(result["part.other.displacement"][-1] - FAR) < 1e-10
+    assert result.statistics["events"][0] == (pytest.approx(0.355), "part.rubs.1.slips")
+
+
+def test_so_it_does_in_many_runs() -> None:
+    speeds = np.array([1.5] * 5)
+    many = simulate_many(Looked(), initial={"one.displacement.rate": speeds}, until=0.9, step=1e-3)
+    assert not many.failed
+    assert np.abs(many["other.displacement"][:, -1] - FAR).max() < 1e-10
 
 
 class Standing(Subsystem):

@@ -39,7 +39,7 @@ from kompono import (
     simulate,
     time,
 )
-from kompono.library import Prismatic
+from kompono.library import Contact, JointEffort, Prismatic, Reference, Resistor, VoltageSource
 
 METHODS: dict[str, dict[str, Any]] = {"rk4": {"step": 1e-3}, "dopri5": {"method": "dopri5", "rtol": 1e-11}}
 both = pytest.mark.parametrize("method", METHODS)
@@ -198,7 +198,7 @@ class Halted(Subsystem):
 
 
 class Rubs(JointLaw):
-    def __init__(self, slide: Prismatic, belt: Mode | Input | State) -> None:
+    def __init__(self, slide: Prismatic, belt: Any) -> None:
         super().__init__(slide)
         self.belt = belt
 
@@ -225,6 +225,33 @@ def test_what_shifts_has_a_loop_of_its_own() -> None:
     """It had that of a machine which differs in nothing but what its mode acts on, if that ran before."""
     simulate(Halted(0.0, Grips), until=0.6)
     assert names(simulate(Halted(0.0), until=0.6)) == ["halt", "rubs.slips"]
+
+
+class Told(Subsystem):
+    """The belt is as fast as something else: an output, the pin of a network, another joint, a place that moves."""
+
+    def __init__(self, what: str) -> None:
+        self.ground, self.masses = Ground(), [Body(mass=1.0, inertia=(0.1, 0.1, 0.1)) for _ in range(2)]
+        self.slide, self.other = (Prismatic(self.ground, mass, axis="x") for mass in self.masses)
+        self.push, self.told = JointEffort(self.other, 10.0), Output(10 * time)
+        self.source, self.zero, self.load = VoltageSource(10 * time), Reference(), Resistor(1.0)
+        self.connect(self.zero.pin, self.source.n, self.load.n)
+        self.connect(self.source.p, self.load.p)
+        speeds = {"the output told": self.told, "a quantity of the network at": self.load.p.v,
+                  "a coordinate of other, a joint": self.other.displacement_rate}  # fmt: skip
+        if what in speeds:
+            self.rubs: Any = Rubs(self.slide, speeds[what])
+        else:
+            self.rubs = Contact(self.ground.at(0, 0, time - 1).plane(), self.masses[0].sphere(0.1))
+
+
+@pytest.mark.parametrize(
+    "what",
+    ["the output told", "a quantity of the network at", "a coordinate of other, a joint", "time in a place on a body"],
+)
+def test_so_is_what_is_not_seen_through(what: str) -> None:
+    with pytest.raises(TranslationError, match=f"^rubs: its gap or slip uses {what}"):
+        simulate(Told(what), until=0.6)
 
 
 class Led(Subsystem):

@@ -12,7 +12,20 @@ import pytest
 from nonsmooth.known import names, times
 from nonsmooth.shafts import Arm, Shafts
 
-from kompono import Body, Event, Ground, Mode, ModelError, Parameter, Result, Subsystem, inspect, simulate, time
+from kompono import (
+    Body,
+    Event,
+    Ground,
+    Mode,
+    ModelError,
+    Parameter,
+    Result,
+    Subsystem,
+    inspect,
+    simulate,
+    simulate_many,
+    time,
+)
 from kompono.library import (
     Backlash,
     Cylindrical,
@@ -97,6 +110,14 @@ def test_what_bears_is_taken_away_at_once(sampled: bool, options: dict[str, Any]
     assert abs(times(result, "shelf.lower.strikes")[0] - 0.5 - np.sqrt(0.02 / 9.81)) < 1e-9
     assert np.abs(np.diff(result["part.slide.displacement"])).max() < 1e-3
     assert abs(result["part.slide.displacement"][-1] + 0.01) < 1e-9
+
+
+def test_so_it_is_in_many_runs() -> None:
+    """On lanes a sample that took a shelf away ended all of them with an error of Python's."""
+    alone = run(Shelf(0.01, True), 0.6)
+    many = simulate_many(Shelf(0.01, True), initial={"slide.displacement": np.zeros(5)}, until=0.6, step=1e-3)
+    assert not many.failed
+    assert np.abs(many["slide.displacement"] - alone["slide.displacement"][-1])[:, -1].max() < 1e-9
 
 
 @pytest.mark.filterwarnings("ignore:Shelf did not run as planned")

@@ -12,6 +12,7 @@ import pytest
 from solve.machines import Pendulum, Pushed, Swing
 
 from kompono import (
+    AssemblyError,
     Body,
     Event,
     Ground,
@@ -27,7 +28,7 @@ from kompono import (
     simulate,
     time,
 )
-from kompono.library import DryFriction, Gravity, JointEffort, Prismatic, Revolute, solids
+from kompono.library import DryFriction, EndStops, Gravity, JointEffort, Prismatic, Revolute, solids
 
 
 class Rig(Subsystem):
@@ -113,6 +114,27 @@ def test_with_other_parameters_modes_are_chosen_anew() -> None:
     second = simulate(Rubbing(), until=0.05, start=first, parameters={"limit": 0.5})
     assert first["rail.displacement"][-1] == 0.0
     assert second["rail.displacement"][-1] > 1e-5
+
+
+class Leaning(Subsystem):
+    """A mass that falls onto a stop."""
+
+    def __init__(self) -> None:
+        self.ground, self.gravity, self.low = Ground(), Gravity(), Parameter(0.0)
+        self.mass = Body(mass=1.0, inertia=(1, 1, 1))
+        self.slide = Prismatic(self.ground, self.mass, axis="z", displacement=0.05)
+        self.stop = EndStops(self.slide, lower=self.low)
+
+
+def test_what_leaned_on_a_stop_that_is_elsewhere_now_falls() -> None:
+    """It was refused, for loops that were not closed: the closed gap was one of them."""
+    first = simulate(Leaning(), until=0.2)
+    second = simulate(Leaning(), until=0.4, start=first, parameters={"low": -0.1})
+    (when, what), *_ = second.statistics["events"]
+    assert what == "stop.lower.strikes"
+    assert when == pytest.approx(0.2 + np.sqrt(0.2 / 9.81), abs=1e-9)
+    with pytest.raises(AssemblyError, match=r"stop\.lower: the gap is -0\.1 at the start"):
+        simulate(Leaning(), until=0.4, start=first, parameters={"low": 0.1})
 
 
 @pytest.mark.parametrize("method", ["rk4", "dopri5", "Radau"])

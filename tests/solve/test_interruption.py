@@ -7,12 +7,13 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from solve.machines import Pendulum
 
-from kompono import Input, Result, RunWarning, interruption, simulate
+from kompono import Input, Mode, Result, RunWarning, interruption, simulate
 from kompono.library import JointEffort
 from kompono.realtime import RealTime
 from kompono.solve.progress import Progress
@@ -30,11 +31,29 @@ def test_ctrl_c_ends_a_scipy_run_and_keeps_its_results(method: str) -> None:
     interrupted(method, until=1e4, every=100)
 
 
-def interrupted(method: str, until: float, every: int) -> Result:
-    """A run of at least some seconds that gets the signal 0.2 s after it has something to keep."""
-    simulate(Pendulum(angle=1.0), until=0.01, method=method)  # compiled now, so that the signal hits the run
+class Sampled(Pendulum):
+    """What is sampled a billion times in a step of a millisecond; or next to never, by the same code."""
+
+    def __init__(self, every: float) -> None:
+        super().__init__(angle=1.0)
+        self.seen = Mode(0.0, every=every)
+        self.seen.next = self.pin.angle
+
+
+@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+def test_ctrl_c_ends_a_run_that_does_not_come_to_the_end_of_its_first_step(method: str) -> None:
+    simulate(Sampled(1.0), until=0.01, method=method)
+    with in_a_moment():
+        result = simulate(Sampled(1e-12), until=0.1, method=method, step=1e-3)
+    assert result.status.kind == "interrupted"
+    assert 0 < result.status.time < 1e-3
+    assert result.time[-1] == pytest.approx(result.status.time)
+
+
+@contextlib.contextmanager
+def in_a_moment() -> Iterator[None]:
+    """The signal comes 0.2 s after there is something to keep."""
     done = threading.Event()
-    before = signal.getsignal(signal.SIGINT)
 
     def interrupt() -> None:
         while not keeps() and not done.wait(0.01):
@@ -45,12 +64,20 @@ def interrupted(method: str, until: float, every: int) -> Result:
     thread = threading.Thread(target=interrupt)
     thread.start()
     try:
-        result = simulate(
-            Pendulum(angle=1.0), until=until, step=1e-3, every=every, method=method, rtol=1e-10, channels="pin.*"
-        )
+        yield
     finally:
         done.set()
         thread.join()
+
+
+def interrupted(method: str, until: float, every: int) -> Result:
+    """A run of at least some seconds that gets the signal 0.2 s after it has something to keep."""
+    simulate(Pendulum(angle=1.0), until=0.01, method=method)  # compiled now, so that the signal hits the run
+    before = signal.getsignal(signal.SIGINT)
+    with in_a_moment():
+        result = simulate(
+            Pendulum(angle=1.0), until=until, step=1e-3, every=every, method=method, rtol=1e-10, channels="pin.*"
+        )
     assert signal.getsignal(signal.SIGINT) is before
     assert not result.status.ok
     assert "interrupted" in result.status.message

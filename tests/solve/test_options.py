@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from solve.machines import Pendulum
 
-from kompono import RunError, Simulation, cost, inspect, simulate, simulate_many
+from kompono import Mode, RunError, Simulation, cost, inspect, simulate, simulate_many
 from kompono.solve.integrate import Settings
 
 ODD = (object(), "soft", 1j, [1.0, 2.0], np.zeros((2, 2)), lambda: 1, {1: 2})
@@ -85,6 +85,18 @@ def test_inspect_cost_and_simulation_check_too() -> None:
         simulation.run(0.1)  # type: ignore[arg-type]
     with pytest.raises(RunError, match="method 4 is not a text"):
         simulation.run(Settings(4, 1.0, 0.1))  # type: ignore[arg-type]
+
+
+class Seen(Pendulum):
+    def __init__(self) -> None:
+        super().__init__()
+        self.slow, self.seen = Mode(0.0, every=0.1), Mode(0.0, every=1e-300)
+        self.slow.next, self.seen.next = 1.0, self.pin.angle
+
+
+def test_a_period_that_time_cannot_show_is_refused_by_path() -> None:
+    with pytest.raises(RunError, match=r"^seen: a sampling period of 1e-300 s cannot be told from nothing"):
+        simulate(Seen(), until=1.0)
 
 
 def test_a_step_that_time_cannot_show_is_refused() -> None:

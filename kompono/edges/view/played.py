@@ -186,6 +186,7 @@ class PlayedFeed(Feed):
 
     def __init__(self, feed: Feed, player: Played, parameters: np.ndarray) -> None:
         super().__init__(feed.sources, feed.controllers)
+        self.followed = feed.followed
         self.player, self.parameters, self.wanted = player, parameters, False
         self.hand: Hand | None = None
         self._run: Any = None
@@ -208,6 +209,7 @@ class PlayedFeed(Feed):
         Feed.sample(self, time, read)
         if time >= self._next - 1e-12 and self.stop is None:
             self._meet(time, np.array(read.state))
+            self.keep_followed(before)
         return not np.array_equal(before, self.held)
 
     def _meet(self, time: float, state: np.ndarray) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations
+from typing import Any
 
 from kompono.errors import ModelError
 from kompono.model.event import Mode
@@ -23,6 +24,20 @@ LONGEST = 20_000  # instants that are counted to find out
 def rates_of(modes: Sequence[Mode]) -> tuple[Rate, ...]:
     """Periods and offsets, each once, in order of declaration."""
     return tuple(dict.fromkeys((m.every, m.offset) for m in modes if m.every is not None))
+
+
+def told_samples(model: Elaborated, rates: tuple[Rate, ...], ticks: tuple[tuple[int, ...], ...]) -> dict[str, Any]:
+    """What a program says of what it samples."""
+    controllers = controller_units(model, rates)
+    return {"rates": rates, "sampled": sampled_first(model, rates), "ticks": ticks, "controllers": controllers}
+
+
+def sampled_first(model: Elaborated, rates: Sequence[Rate]) -> tuple[str, ...]:
+    """Of each rate the path of the first mode that is sampled so."""
+    known: dict[Any, str] = {}
+    for mode in model.sampled if rates else ():
+        known.setdefault((mode.every, mode.offset), model.path(mode))
+    return tuple(known[rate] for rate in rates)
 
 
 def controller_units(model: Elaborated, rates: Sequence[Rate]) -> tuple[ControllerUnit, ...]:

@@ -19,7 +19,8 @@ from kompono.model.joint import Joint
 from kompono.model.law import JointLaw, Law, PairLaw, Unit
 from kompono.spatial.pose import Motion
 from kompono.translate.declared.elaborate import Elaborated
-from kompono.translate.laws.changing import check_known, is_driven, shifts
+from kompono.translate.laws.changing import shifts
+from kompono.translate.laws.driven import is_driven
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.program import LawUnit
 from kompono.translate.symbolic import Matrix, Scalar, Vector
@@ -71,8 +72,6 @@ class LawRows:
 
     def _place(self, law: Law, units: list[LawUnit], places: dict[Mode, int]) -> None:
         shapes, start = law._shapes(), self.size
-        for shape in shapes:
-            check_known(self.model, law, shape)
         gap, rest = start, start + sum(shape.gap is not None for shape in shapes)
         for number, shape in enumerate(shapes):
             modes = law._modes[number]

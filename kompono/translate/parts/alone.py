@@ -27,6 +27,7 @@ from kompono.translate.engines.engine import Engine
 from kompono.translate.engines.inverses import constant_inverse
 from kompono.translate.engines.judging import Close
 from kompono.translate.engines.relative import RelativeEngine
+from kompono.translate.laws.changing import check_known
 from kompono.translate.laws.softened import softened, steps_of_soft_laws
 from kompono.translate.motion.loads import central_inertia
 from kompono.translate.motion.signals import outputs_without_results
@@ -256,6 +257,7 @@ def alone(
         raise ModelError("Python cannot be sealed.", path=model.path(controller), fix=fix)
     if soft is not None:
         model = softened(model, soft, linked=False)
+    check_known(model)
     ports = _ports(part, model)
     public = Public(model, ports, tuple(patterns))
     bases = [None] if _enclosed(model, ports).stands else list(ports)

@@ -18,6 +18,7 @@ from kompono.model.signal import time
 from kompono.sealed.kept import Gives, gives, place_of_x, tells
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.traced import Present
+from kompono.translate.laws.naming import is_solver
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.far import far_function, function_number, group_sizes
@@ -60,6 +61,11 @@ def is_identity(closed: PartFunction) -> bool:
     return True
 
 
+def is_constant(function: ca.Function) -> bool:
+    """Whether anybody can say what a function always gives: solvers are native code alone."""
+    return not function.nnz_in() and not any(is_solver(inner.name()) for inner in function.find_functions())
+
+
 class AwayPart(Part):
     """A closed part with its state elsewhere."""
 
@@ -77,8 +83,8 @@ class AwayPart(Part):
         if name not in self._made:
             near, size = self.near.numbered(name), self.near.inside.size
             values = tells(gives(name))
-            if values and not (near.function.nnz_out() and near.function.nnz_in()):
-                return near  # nothing, or always the same
+            if values and (not near.function.nnz_out() or is_constant(near.function)):
+                return near
             takes, before = place_of_x(near.groups, group_sizes(self.near))
             arguments = 1 + near.function.nnz_in() - (size if takes else 0)
             results = near.function.nnz_out() if values else 1
@@ -164,6 +170,13 @@ class AwayEngine(SolvedByParts):
         modes, first = {mode: k for k, mode in enumerate(near.model.modes)}, near.nq + near.nv
         self.modes_here = [place - first for place in self.kept if 0 <= place - first < len(modes)]
         self.modes_away = [[modes[m] for unit in p.laws.modes for m in unit] for p in self.parts]  # those of laws
+
+    @property
+    def kept_away(self) -> dict[str, Any]:
+        """What a program says of parts elsewhere."""
+        parts = tuple((part.path, part.near.inside.size) for part in self.parts)
+        modes = tuple(map(tuple, self.modes_away))
+        return {"opaque": parts, "modes_here": tuple(self.modes_here), "modes_away": modes}
 
     @property
     def projects(self) -> bool:

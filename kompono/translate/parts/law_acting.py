@@ -11,7 +11,7 @@ from kompono.translate.elimination.bordered import Swept
 from kompono.translate.elimination.inertia_form import ground_acceleration
 from kompono.translate.laws.answer import force_table, handed_table, held_table
 from kompono.translate.laws.bordered import LawAt, LawSwept
-from kompono.translate.laws.changing import is_driven
+from kompono.translate.laws.driven import is_driven
 from kompono.translate.laws.split import coefficients
 from kompono.translate.parts.handing import HandedRows
 from kompono.translate.parts.report import PartedWriter
