@@ -20,6 +20,7 @@ from kompono.model.joint import Joint
 from kompono.model.signal import Output
 from kompono.model.state import State
 from kompono.spatial.pose import Pose
+from kompono.translate.declared.open_signals import said
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import Swept, base_step, pack_answer
 from kompono.translate.elimination.pivots import TOLERANCE
@@ -349,7 +350,7 @@ class Moment:
         call, model = self.tracer.call, self.compartment.model
         if self.compartment.border is not None:
             refuse_results(model)
-        found = {e: call(lambda e=e: e.guard, path=model.path(e), free=True) for e in model.events}
+        found = {e: call(lambda e=e: said(model, e)[0], path=model.path(e), free=True) for e in model.events}
         for part in self.compartment.parts:
             events = part.inside.whole.events
             values = self._ask(part, "guards") if events else ca.SX(0, 1)
@@ -364,9 +365,9 @@ class Moment:
                 if known is event:
                     values = self._ask(part, f"switch_{k}")
                     return [(mode, values[i, :]) for i, (mode, _) in enumerate(event.changes)]
-        path = self.compartment.model.path(event)
-        call = self.tracer.call
-        return [(mode, call(lambda value=value: value, path=path, free=True)) for mode, value in event.changes]
+        model, call = self.compartment.model, self.tracer.call
+        values = [call(lambda v=v: v, path=model.path(event), free=True) for v in said(model, event)[1:]]
+        return [(mode, value) for (mode, _), value in zip(event.changes, values, strict=True)]
 
     def gap(self) -> Scalar:
         """The largest violation of a condition, in units of what a stage may have."""
