@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from parts.numbered import Bob, Stand
+from translate import catalogue
 from translate.test_edited_numbers import survey
 from translate.test_lengths import kernels, traced
 from translate.test_numbers import Shelf, translated
@@ -148,6 +149,23 @@ def test_events_signals_and_networks_inside(name: str, engine: str, asked: set[s
     found = kernels(translated(Cased(machine, 1.003), shelf, engine=engine))
     assert not asked
     assert found == kernels(translated(Cased(machine, 1.003), None, engine=engine))
+
+
+ROLLS = catalogue.cases()["Rolling ball, loop"]
+
+
+class Rolls(Subsystem):
+    """A ball that rolls in a closed part, with a loop: coordinates follow from speeds by the radius."""
+
+    def __init__(self, radius: float) -> None:
+        self.inner = ROLLS.make({"radius": radius})
+        self.inner.closed = True
+
+
+def test_projections_of_what_rolls_inside() -> None:
+    shelf = Shelf()
+    kernels(translated(Rolls(0.37), shelf))
+    assert kernels(translated(Rolls(0.371), shelf)) == kernels(translated(Rolls(0.371), None))
 
 
 class Pair(Subsystem):

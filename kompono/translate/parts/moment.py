@@ -327,7 +327,8 @@ class Moment:
     def _moved(self, joint: Joint, q: Vector, solution: Solution) -> Vector:
         if not joint.freedoms:
             return q
-        return self.tracer.call(lambda q, d: q + joint.rate(q, d), q, solution.joint(joint))
+        law = self.compartment.model.pair(joint)
+        return self.tracer.call(lambda q, d: q + law.rate(q, d), q, solution.joint(joint))
 
     def _faster(self, joint: Joint, v: Vector, solution: Solution) -> Vector:
         if not joint.freedoms:
@@ -337,9 +338,10 @@ class Moment:
     def normalized(self) -> CompartmentState:
         """The state with quaternions of unit length; counted angles are measured anew."""
         values = self.values
+        laws = {joint: self.compartment.model.pair(joint) for joint in self.compartment.joints}
         q = {
-            j: self.tracer.call(lambda q, j=j: j.normalize(q), values.q[j]) if j.coordinates else values.q[j]
-            for j in self.compartment.joints
+            j: self.tracer.call(lambda q, j=law: j.normalize(q), values.q[j]) if j.coordinates else values.q[j]
+            for j, law in laws.items()
         }
         inner = {part: self._ask(part, "normalize") for part in self.compartment.parts}
         counted = {joint: self.kinematics.joint_state(joint)[0] for joint in self.compartment.counted}
@@ -389,6 +391,6 @@ def counted_rates(now: Moment) -> dict[Joint, Vector]:
     """Rates of angles that are counted."""
     found = {}
     for joint in now.compartment.counted:
-        q, v = now.kinematics.joint_state(joint)
-        found[joint] = now.tracer.call(lambda q, v, j=joint: j.rate(q, v), q, v)
+        (q, v), law = now.kinematics.joint_state(joint), now.compartment.model.pair(joint)
+        found[joint] = now.tracer.call(lambda q, v, j=law: j.rate(q, v), q, v)
     return found
