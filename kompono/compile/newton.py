@@ -9,7 +9,8 @@ from __future__ import annotations
 from kompono.compile.emit import Array, Code
 from kompono.compile.lanes import Lanes
 from kompono.compile.lower import called_symbol
-from kompono.translate.declared.network_newton import MOST, solver_of
+from kompono.translate.declared.network_newton import MOST
+from kompono.translate.repeated import solver_of
 
 VERSION = 1  # of the code, for the cache
 

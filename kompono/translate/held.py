@@ -12,9 +12,9 @@ from functools import partial
 
 import casadi as ca
 
-from kompono.translate.declared.network_newton import solver_of
 from kompono.translate.laws.along import SolvedLaws, replayed
 from kompono.translate.laws.naming import is_solver
+from kompono.translate.repeated import solver_of
 from kompono.translate.symbolic import Matrix, Vector
 
 Held = list[tuple[Vector, Vector]]  # symbols, and what they stand for, in the order in which they are made

@@ -30,6 +30,7 @@ from kompono.translate.apart import parts_of_numbers
 from kompono.translate.evaluated import on_arrays
 from kompono.translate.kernels import Kernels, add_kernel
 from kompono.translate.program import Call, Coded, Routine
+from kompono.translate.repeated import of_solver
 from kompono.translate.texts import written
 
 _NOTHING = ca.SX(0, 1), ca.SX(0, 1)
@@ -114,7 +115,8 @@ class OpenNumbers:
         self.scheduled: dict[str, tuple[Routine, Schedule]] = {}  # routines of several calls by name, and before that
         self.find: Callable[[], object] | None = None
         self.decide: Callable[[], object] | None = None  # notes what declared numbers decide about networks
-        self.networks: dict[Element, Any] = {}  # with symbols in their equations
+        self.scope = ""  # what names of what is found begin with
+        self.networks: dict[tuple[str, Element], Any] = {}  # with symbols in their equations, by scope
         self._symbols: dict[str, ca.SX] = {}
         self._names: dict[int, str] = {}  # by hash of the symbol
         self._values: dict[str, float] = {}
@@ -311,7 +313,7 @@ class NumbersWithin(OpenNumbers):
     """Numbers of a model as they are found from a part of it: names begin with that of the part."""
 
     def __init__(self, whole: OpenNumbers, name: str) -> None:
-        self._whole, self._name = whole, name
+        self._whole, self._name, self.scope = whole, name, f"{whole.scope} {name}"
         self.find: Callable[[], object] | None = None  # who finds them is asked by who has the part
 
     def __getattr__(self, name: str) -> Any:
@@ -343,9 +345,11 @@ def _plain_numbers(entries: np.ndarray) -> Coded:
 
 def extracted(column: ca.SX, numbers: ca.SX) -> tuple[ca.SX, list[ca.SX], list[ca.SX]]:
     """A column with symbols in the place of all that is made of `numbers` alone, these symbols, and what they stand
-    for; the column as it is where closed functions make it, which are called by native code alone.
+    for; the column as it is where closed functions make it that are called by native code alone: all but the solvers of
+    networks.
     """
     places, made, rest = parts_of_numbers(column, numbers)
-    if made and ca.Function("made", [numbers], [ca.vertcat(*made)]).find_functions():
+    called = ca.Function("made", [numbers], [ca.vertcat(*made)]).find_functions() if made else ()
+    if not all(of_solver(function.name()) for function in called):
         return column, [], []
     return rest, places, made

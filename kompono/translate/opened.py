@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
 from dataclasses import replace
 
 from kompono.model.element import Element
@@ -32,14 +33,19 @@ def open_numbers(model: Elaborated, declared: Elaborated) -> OpenNumbers:
     """Numbers that are put in after tracing; `declared` is the model with all that was left out of it."""
     bodies = {model.path(body): body for body in model.bodies}
     coupled = frozenset[Element](declared.couplings)
-    numbers = OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
+    return OpenNumbers(bodies, functools.partial(opened_elements, model, coupled))
+
+
+def open_places(
+    numbers: OpenNumbers,
+    model: Elaborated,
+    topology: Topology,
+    declared: Elaborated,
+    pieces: Sequence[Elaborated] = (),
+) -> None:
+    """Have lengths and directions among them, and what is decided in networks; a model may be traced in `pieces`."""
     if model.networks:
-        numbers.decide = functools.partial(decide_networks, replace(model, numbers=numbers), numbers)
-    return numbers
-
-
-def open_places(numbers: OpenNumbers, model: Elaborated, topology: Topology, declared: Elaborated) -> None:
-    """Have lengths and directions among them."""
+        numbers.decide = functools.partial(decide_networks, pieces or [replace(model, numbers=numbers)])
     numbers.frames, numbers.placed = named_frames(model, topology), topology.placed
     numbers.lengths = named_lengths(model)
     open_elements(numbers, model, topology, declared)

@@ -239,7 +239,7 @@ def _divided(
         return _parted(model, parts, entry, request, close, away), None
     numbers = open_numbers(model, declared)
     parted = _parted(with_numbers(model, numbers), parts, entry, request, close, away)
-    open_places(numbers, model, parted.topology, declared)
+    open_places(numbers, model, parted.topology, declared, parted.models)
     return parted, numbers
 
 

@@ -20,10 +20,10 @@ from typing import Any
 import casadi as ca
 import numpy as np
 
-from kompono.translate.declared.network_newton import solver_of
 from kompono.translate.held import along
 from kompono.translate.laws.naming import sizes
 from kompono.translate.program import Program, Routine
+from kompono.translate.repeated import solver_of
 from kompono.translate.routines import Routines
 from kompono.translate.slopes import routine_of, symbolic
 from kompono.translate.symbolic import Vector

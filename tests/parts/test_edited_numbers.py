@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 from parts.numbered import Bob, Stand
+from translate import catalogue
 from translate.test_edited_numbers import survey
 from translate.test_lengths import kernels, traced
 from translate.test_numbers import Shelf, translated
 
-from kompono import Ground, Subsystem, simulate
+from kompono import Event, Ground, Mode, State, Subsystem, simulate
 from kompono.examples.car import Car
 from kompono.library import Gravity, Revolute
 from kompono.translate import Translation
@@ -124,6 +125,47 @@ def test_whoever_traces_finds_nothing_that_was_not_known(engine: str) -> None:
     before = numbers.pattern
     some(translation) if LONG else translation.program.routines["outputs"]
     assert numbers.pattern == before
+
+
+class Cased(Subsystem):
+    """A machine in a closed part, and an event outside of it."""
+
+    def __init__(self, machine: type[Subsystem], share: float = 1.0) -> None:
+        numbers = survey.numbers_of(machine)
+        self.case = Subsystem()
+        self.case.machine = machine(**{n: (share + 0.0007 * k) * v for k, (n, v) in enumerate(numbers.items())})
+        self.case.closed = True
+        self.seen, self.level = Mode(0.0), State(0.3)
+        self.level.rate = -0.7 * share * self.level
+        self.falls = Event(0.21 * share - self.level, {self.seen: 3.3 * share * self.level})
+
+
+@pytest.mark.parametrize("engine", ["relative", pytest.param("absolute", marks=long)])
+@pytest.mark.parametrize("name", ["controlled", "clocked", "wired"])
+def test_events_signals_and_networks_inside(name: str, engine: str, asked: set[str]) -> None:
+    shelf, machine = Shelf(), survey.MACHINES[name]
+    kernels(translated(Cased(machine), shelf, engine=engine))
+    asked.clear()
+    found = kernels(translated(Cased(machine, 1.003), shelf, engine=engine))
+    assert not asked
+    assert found == kernels(translated(Cased(machine, 1.003), None, engine=engine))
+
+
+ROLLS = catalogue.cases()["Rolling ball, loop"]
+
+
+class Rolls(Subsystem):
+    """A ball that rolls in a closed part, with a loop: coordinates follow from speeds by the radius."""
+
+    def __init__(self, radius: float) -> None:
+        self.inner = ROLLS.make({"radius": radius})
+        self.inner.closed = True
+
+
+def test_projections_of_what_rolls_inside() -> None:
+    shelf = Shelf()
+    kernels(translated(Rolls(0.37), shelf))
+    assert kernels(translated(Rolls(0.371), shelf)) == kernels(translated(Rolls(0.371), None))
 
 
 class Pair(Subsystem):

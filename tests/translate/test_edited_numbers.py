@@ -35,15 +35,11 @@ from kompono.library import (
     Contact,
     DryFriction,
     Gravity,
-    Orifice,
-    PressureSource,
     Prismatic,
     Reference,
     Resistor,
-    Restrictor,
     Revolute,
     RotationalSpringDamper,
-    Tank,
     TwoPins,
     VoltageSource,
 )  # fmt: skip
@@ -245,28 +241,6 @@ def test_kernels_of_users_laws_from_the_shelf() -> None:
         found = kernels(translated(Users(**others), shelf))
     assert found == kernels(translated(Users(**others), None))
     assert all(not found[routine][0] for routine in traced)
-
-
-class Piped(Subsystem):
-    """A network that is iterated: its numbers stand in the closed function."""
-
-    def __init__(self, pressure: float = 3e5, resistance: float = 2e8, area: float = 1.3e-5) -> None:
-        self.pump, self.pipe, self.hole, self.tank = (
-            PressureSource(pressure),
-            Restrictor(resistance),
-            Orifice(area),
-            Tank(),
-        )
-        self.connect(self.pump.pin, self.pipe.p)
-        self.connect(self.pipe.n, self.hole.p)
-        self.connect(self.hole.n, self.tank.pin)
-        self.filled = State(0.1)
-        self.filled.rate = 3.0 * self.hole.p.flow
-
-
-def test_networks_that_are_iterated_keep_their_numbers() -> None:
-    first, second = named(Piped()), named(Piped(resistance=2.1e8))
-    assert first.open != second.open
 
 
 class Bent(TwoPins):

@@ -44,7 +44,9 @@ def check_networks(model: Elaborated) -> None:
 
 def check_linear(model: Elaborated, network: Network) -> None:
     """Raise ModelError where the answer at a border is not linear."""
-    network.starts = partial(_numbers, model)
+    from kompono.translate.declared.network_newton import Begun
+
+    network.begun = Begun(partial(_numbers, model))
     given = ca.vertcat(ca.SX(0, 1), *[terminal.given for terminal in network.terminals])
     for k, terminal in enumerate(network.terminals):
         answer = network.solution[len(network.nodes) + len(network.told) + k]

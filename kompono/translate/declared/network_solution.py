@@ -14,24 +14,40 @@ from typing import Any, NamedTuple
 import casadi as ca
 import numpy as np
 
-from kompono.translate.declared.network_newton import Told, newton
+from kompono.translate.declared.network_newton import Begun, newton
 from kompono.translate.symbolic import Vector
 
 Chosen = tuple[tuple[int, int], ...]  # what is eliminated, one after the other: equation and unknown
 _CONSIDERED = 0.1  # a factor may be divided by if it is not smaller than this share of the largest in its equation
 
 
+class Eliminated(NamedTuple):
+    """What is left of a system: its equations, the places of their unknowns, and, one after the other, those that were
+    eliminated with what they are.
+    """
+
+    system: Vector
+    places: tuple[int, ...]
+    known: tuple[tuple[int, ca.SX], ...]
+    chosen: Chosen
+    column: Vector  # the unknowns that are left
+
+    @property
+    def iterated(self) -> bool:
+        """Whether that is not linear."""
+        return bool(self.places) and ca.depends_on(ca.jacobian(self.system, self.column), self.column)
+
+
 class Solved(NamedTuple):
-    """Expressions (n) for the unknowns; where they are iterated, whether that ends (1 or 0); what was eliminated."""
+    """Expressions (n) for the unknowns; where they are iterated, whether that ends (1 or 0)."""
 
     solution: Vector
     done: ca.SX | None
-    chosen: Chosen
 
 
-def solve(system: Vector, unknowns: Vector, told: Told | None = None, chosen: Chosen | None = None) -> Solved:
-    """What makes the system (n) zero. `told` knows numbers of other symbols at the start. What is eliminated is found
-    here, or was `chosen` for the same system with numbers in the place of symbols.
+def eliminated(system: Vector, unknowns: Vector, chosen: Chosen | None = None) -> Eliminated:
+    """Equations (n) for unknowns (n) without those that are eliminated. Which these are is found here, or was `chosen`
+    for the same system with numbers in the place of symbols.
     """
     left, rows = list(range(unknowns.numel())), list(range(system.numel()))
     known: list[tuple[int, ca.SX]] = []
@@ -49,20 +65,25 @@ def solve(system: Vector, unknowns: Vector, told: Told | None = None, chosen: Ch
         system = ca.substitute(ca.vertcat(ca.SX(0, 1), *[system[k] for k in others]), unknown, known[-1][1])
         rows = [rows[k] for k in others]
         del left[place]
+    column = ca.vertcat(ca.SX(0, 1), *[unknowns[k] for k in left])
+    return Eliminated(system, tuple(left), tuple(known), tuple(taken), column)
+
+
+def solve(left: Eliminated, unknowns: Vector, begun: Begun) -> Solved:
+    """What makes the whole system (n) zero; where it is iterated, that is `begun` so."""
     values_of: dict[int, ca.SX] = {}
     done: ca.SX | None = None
-    if rows:
-        column = ca.vertcat(*[unknowns[k] for k in left])
-        factors = ca.jacobian(system, column)
-        if ca.depends_on(factors, column):
-            values, done = newton(system, column, told)
-        else:
-            values = _linear(factors, ca.substitute(system, column, 0))
-        values_of = dict(zip(left, ca.vertsplit(values), strict=True))
-    for place, value in reversed(known):
+    if left.iterated:
+        values, done = newton(left.system, left.column, begun)
+        values_of = dict(zip(left.places, ca.vertsplit(values), strict=True))
+    elif left.places:
+        factors = ca.jacobian(left.system, left.column)
+        values = _linear(factors, ca.substitute(left.system, left.column, 0))
+        values_of = dict(zip(left.places, ca.vertsplit(values), strict=True))
+    for place, value in reversed(left.known):
         old, new = ca.vertcat(*[unknowns[k] for k in values_of]), ca.vertcat(*values_of.values())
         values_of[place] = ca.substitute(value, old, new) if values_of else value
-    return Solved(ca.vertcat(*[values_of[k] for k in range(unknowns.numel())]), done, tuple(taken))
+    return Solved(ca.vertcat(*[values_of[k] for k in range(unknowns.numel())]), done)
 
 
 def _chosen(

@@ -20,8 +20,8 @@ from kompono.translate.symbolic import Vector
 
 if TYPE_CHECKING:
     from kompono.translate.declared.elaborate import Elaborated
-    from kompono.translate.declared.network_newton import Told
-    from kompono.translate.declared.network_solution import Chosen, Solved
+    from kompono.translate.declared.network_newton import Begun
+    from kompono.translate.declared.network_solution import Chosen, Eliminated, Solved
 
 
 class Equation(Element):
@@ -112,7 +112,7 @@ class Network(Element):
         self.nodes, self.equations = [tuple(node) for node in nodes], tuple(equations)
         self.junctions, self.terminals, self.shows = tuple(junctions), dict(terminals or {}), dict(shows or {})
         self._name = f"network of {self.nodes[0][0].label}"
-        self.starts: Told | None = None  # numbers at the start, for who iterates
+        self.begun: Begun | None = None  # where an iteration begins
         self.chosen: Chosen | None = None  # what is eliminated, if it was found before
         told = {pin for equation in equations for pin in equation.pins if pin.owner is equation.owner}
         self.told = tuple(pin for node in self.nodes for pin in node if pin in told)
@@ -156,11 +156,19 @@ class Network(Element):
         return ca.vertcat(*[ca.vertcat(ca.SX(pin.across), ca.SX(pin.through)) for pin in pins])
 
     @cached_property
+    def left(self) -> Eliminated:
+        """What is left of the system."""
+        from kompono.translate.declared.network_solution import eliminated
+
+        return eliminated(self.system, self.unknowns, self.chosen)
+
+    @cached_property
     def solved(self) -> Solved:
         """The solution, and how it was found."""
+        from kompono.translate.declared.network_newton import Begun
         from kompono.translate.declared.network_solution import solve
 
-        return solve(self.system, self.unknowns, self.starts, self.chosen)
+        return solve(self.left, self.unknowns, self.begun or Begun())
 
     @property
     def solution(self) -> Vector:
@@ -179,10 +187,15 @@ class Network(Element):
         owners = dict.fromkeys(self.equations[k].owner for k in rows)
         return ", ".join(model.path(owner) or type(owner).__name__ for owner in owners if owner is not None)
 
+    @cached_property
+    def iterated(self) -> bool:
+        """Whether it has to be iterated."""
+        return not self.linear and self.left.iterated
+
     @property
-    def done(self) -> ca.SX | None:
-        """Where it has to be iterated: whether that ends, 1 or 0."""
-        return None if self.linear else self.solved.done
+    def done(self) -> ca.SX:
+        """Whether its iteration ends, 1 or 0."""
+        return ca.SX(1) if self.solved.done is None else self.solved.done
 
     @cached_property
     def border(self) -> NetworkBorder:

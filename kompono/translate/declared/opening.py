@@ -49,7 +49,7 @@ class Opening:
 
     def _opened(self, element: Element, known: Known | None = None) -> OpenLaw | None:
         if isinstance(element, Subsystem):
-            return open_equations(element, self._model, known) if element._equations else None
+            return open_equations(element, known) if element._equations else None
         if isinstance(element, Law):
             return open_units(element, self._kinds, known)
         if isinstance(element, SIGNALS):

@@ -36,7 +36,7 @@ from kompono.sealed.element import Sealed, code_of
 from kompono.translate.declared.elaborate import Elaborated, elaborate
 from kompono.translate.declared.laws import ARGUMENTS, MOTION, law_names, laws
 from kompono.translate.declared.open_laws import OpenLaw
-from kompono.translate.declared.open_networks import OpenEquations, begun
+from kompono.translate.declared.open_networks import OpenEquations
 from kompono.translate.declared.open_signals import WHERE, OpenSignals
 from kompono.translate.declared.open_units import OpenUnits, told_units, units_of
 from kompono.translate.declared.opening import OPENED, Opening
@@ -193,7 +193,7 @@ class _Scribe(Words):
         self._changed: dict[type, tuple[frozenset[str], list[str]]] = {}
         anew = numbers is not None and (numbers.placed or numbers.pairs is not None)  # what mates come to is found
         self._loose = anew or not model.constraints  # whether starts of bodies are nothing but that
-        self.visit([options, due_together(self._rates), [begun(one) for one in model.networks]])
+        self.visit([options, due_together(self._rates)])
         for element in self._elements:
             self.words.append(("element", model.path(element), self.place(element.owner)))
             self._element(element)

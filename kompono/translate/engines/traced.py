@@ -12,6 +12,7 @@ import casadi as ca
 
 from kompono.model.element import Element
 from kompono.translate.declared.networks import Network
+from kompono.translate.declared.open_networks import open_network
 from kompono.translate.declared.open_signals import said
 from kompono.translate.engines.posed import PosedEngine
 from kompono.translate.laws.softened import mode_rates
@@ -20,6 +21,7 @@ from kompono.translate.program import Channel, Routine
 from kompono.translate.symbolic import Scalar, Vector
 
 if TYPE_CHECKING:
+    from kompono.translate.declared.elaborate import Elaborated
     from kompono.translate.elimination.blocks import Elimination
     from kompono.translate.elimination.unknowns import Solution
     from kompono.translate.laws.answer import LawAnswer
@@ -84,13 +86,16 @@ class TracedEngine(PosedEngine):
     @property
     def iterated(self) -> tuple[Network, ...]:
         """Networks that are solved by iteration."""
-        return tuple(network for network in self.model.networks if network.done is not None)
+        return tuple(network for network in self.model.networks if network.iterated)
 
     def networks_done(self) -> Routine:
         """Whether the iteration of each such network ends, 1 or 0."""
         tracer = self.present.tracer
-        done = [tracer.call(lambda n=n: n.done, path=self.model.path(n), free=True) for n in self.iterated]
-        return tracer.routine("iterated", [("done", ca.vertcat(*done))])
+        return tracer.routine("iterated", [("done", self._done(tracer, self.model))])
+
+    def _done(self, tracer: Tracer, model: Elaborated) -> Vector:
+        networks = [(open_network(model, network), model.path(network)) for network in self.iterated]
+        return ca.vertcat(*[tracer.call(lambda n=n: n.done, path=path, free=True) for n, path in networks])
 
     @property
     def opens(self) -> bool:

@@ -112,14 +112,13 @@ class ByParts(TracedEngine):
     def iterated(self) -> tuple[Network, ...]:
         """Own ones, and those inside parts that can be opened for an answer to what went wrong."""
         model = self.model if self.looks_inside else self.compartment.model
-        return tuple(network for network in model.networks if network.done is not None)
+        return tuple(network for network in model.networks if network.iterated)
 
     def networks_done(self) -> Routine:
         if self.looks_inside:
             return super().networks_done()
         tracer, now = self._now()
-        done = [tracer.call(lambda n=n: n.done, path=self.model.path(n), free=True) for n in self.iterated]
-        return now.tracer.routine("iterated", [("done", ca.vertcat(*done))])
+        return now.tracer.routine("iterated", [("done", self._done(tracer, self.compartment.model))])
 
     def switch(self, number: int) -> Routine:
         tracer, _, now = self._settled

@@ -33,6 +33,7 @@ from kompono.model.signal import Output, time
 from kompono.model.subsystem import Subsystem
 from kompono.translate.declared.network_borders import answer_at
 from kompono.translate.declared.networks import Network
+from kompono.translate.declared.open_networks import open_network
 from kompono.translate.elimination.bordered import pack_answer
 from kompono.translate.engines.discrete.links import Strengths
 from kompono.translate.engines.judging import Close
@@ -220,7 +221,8 @@ class Part:
         return [network.border.symbols for network in self._networks]
 
     def _answer(self, now: Moment, network: Network) -> Vector:
-        return now.tracer.call(lambda: answer_at(network, self.inside.model.networks), free=True)
+        pieces = [open_network(self.inside.model, piece) for piece in self.inside.model.networks]
+        return now.tracer.call(lambda: answer_at(network, pieces), free=True)
 
     def _trace(self, name: str) -> PartFunction:
         groups, now = moment_in(self.inside)

@@ -20,6 +20,7 @@ from kompono.model.joint import Joint
 from kompono.model.signal import Output
 from kompono.model.state import State
 from kompono.spatial.pose import Pose
+from kompono.translate.declared.open_signals import said
 from kompono.translate.elimination.blocks import RightSide
 from kompono.translate.elimination.bordered import Swept, base_step, pack_answer
 from kompono.translate.elimination.pivots import TOLERANCE
@@ -326,7 +327,8 @@ class Moment:
     def _moved(self, joint: Joint, q: Vector, solution: Solution) -> Vector:
         if not joint.freedoms:
             return q
-        return self.tracer.call(lambda q, d: q + joint.rate(q, d), q, solution.joint(joint))
+        law = self.compartment.model.pair(joint)
+        return self.tracer.call(lambda q, d: q + law.rate(q, d), q, solution.joint(joint))
 
     def _faster(self, joint: Joint, v: Vector, solution: Solution) -> Vector:
         if not joint.freedoms:
@@ -336,9 +338,10 @@ class Moment:
     def normalized(self) -> CompartmentState:
         """The state with quaternions of unit length; counted angles are measured anew."""
         values = self.values
+        laws = {joint: self.compartment.model.pair(joint) for joint in self.compartment.joints}
         q = {
-            j: self.tracer.call(lambda q, j=j: j.normalize(q), values.q[j]) if j.coordinates else values.q[j]
-            for j in self.compartment.joints
+            j: self.tracer.call(lambda q, j=law: j.normalize(q), values.q[j]) if j.coordinates else values.q[j]
+            for j, law in laws.items()
         }
         inner = {part: self._ask(part, "normalize") for part in self.compartment.parts}
         counted = {joint: self.kinematics.joint_state(joint)[0] for joint in self.compartment.counted}
@@ -349,7 +352,7 @@ class Moment:
         call, model = self.tracer.call, self.compartment.model
         if self.compartment.border is not None:
             refuse_results(model)
-        found = {e: call(lambda e=e: e.guard, path=model.path(e), free=True) for e in model.events}
+        found = {e: call(lambda e=e: said(model, e)[0], path=model.path(e), free=True) for e in model.events}
         for part in self.compartment.parts:
             events = part.inside.whole.events
             values = self._ask(part, "guards") if events else ca.SX(0, 1)
@@ -364,9 +367,9 @@ class Moment:
                 if known is event:
                     values = self._ask(part, f"switch_{k}")
                     return [(mode, values[i, :]) for i, (mode, _) in enumerate(event.changes)]
-        path = self.compartment.model.path(event)
-        call = self.tracer.call
-        return [(mode, call(lambda value=value: value, path=path, free=True)) for mode, value in event.changes]
+        model, call = self.compartment.model, self.tracer.call
+        values = [call(lambda v=v: v, path=model.path(event), free=True) for v in said(model, event)[1:]]
+        return [(mode, value) for (mode, _), value in zip(event.changes, values, strict=True)]
 
     def gap(self) -> Scalar:
         """The largest violation of a condition, in units of what a stage may have."""
@@ -388,6 +391,6 @@ def counted_rates(now: Moment) -> dict[Joint, Vector]:
     """Rates of angles that are counted."""
     found = {}
     for joint in now.compartment.counted:
-        q, v = now.kinematics.joint_state(joint)
-        found[joint] = now.tracer.call(lambda q, v, j=joint: j.rate(q, v), q, v)
+        (q, v), law = now.kinematics.joint_state(joint), now.compartment.model.pair(joint)
+        found[joint] = now.tracer.call(lambda q, v, j=law: j.rate(q, v), q, v)
     return found

@@ -247,6 +247,11 @@ class Parted:
         self.away: dict[str, tuple[str, ...]] = {f"away_{k}": (model.path(part),) for k, part in enumerate(away)}
         self.away |= walled_in(self._compartment)
 
+    @property
+    def models(self) -> list[Elaborated]:
+        """The model as a whole, and the pieces it is divided into."""
+        return [self._model, *models_in(self._compartment)]
+
     @cached_property
     def _plain(self) -> Compartment:
         """The same with all numbers in place."""
