@@ -21,6 +21,7 @@ from kompono.spatial.conditions import across
 from kompono.spatial.pose import Pose
 
 STEPS = 7  # of Newton's method, from the foot of the centre; each doubles the digits
+SEAM = -0.98  # z of a normal below which tangents of spheres are others (decision 309)
 STEEPEST = 0.2  # part of the squared speed along a curve below which the slope of Newton's method does not fall
 
 
@@ -106,8 +107,8 @@ def _sphere(base: Sphere, centre: Any, radius: Any) -> Near:
 
 
 def _tangents(normal: Any) -> tuple[Any, Any]:
-    """Two unit vectors across a normal, smooth but where its z passes -1/2 (no such pair is smooth everywhere)."""
-    turned = normal[2] < -0.5
+    """Two unit vectors across a normal, smooth but where its z passes `SEAM` (no such pair is smooth everywhere)."""
+    turned = normal[2] < SEAM
     x, y, z = normal[0], ca.if_else(turned, -normal[1], normal[1]), ca.if_else(turned, -normal[2], normal[2])
     share = 1 / (1 + z)
     u = ca.vertcat(1 - x * x * share, -x * y * share, -x)
