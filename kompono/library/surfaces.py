@@ -21,6 +21,7 @@ from kompono.spatial.conditions import across
 from kompono.spatial.pose import Pose
 
 STEPS = 7  # of Newton's method, from the foot of the centre; each doubles the digits
+SEAM = -0.98  # z of a normal below which tangents of spheres are others (decision 309)
 STEEPEST = 0.2  # part of the squared speed along a curve below which the slope of Newton's method does not fall
 
 
@@ -85,22 +86,29 @@ def _length(vector: Any) -> Any:
     return ca.sqrt(ca.if_else(square > 0, square, 1))
 
 
+def _from_middle(vector: Any) -> tuple[Any, Any]:
+    """Length of a vector and its direction, both zero in the middle of a sphere or bore: what is there is far from all
+    sides.
+    """
+    length, square = _length(vector), ca.sumsqr(vector)
+    return ca.if_else(square > 0, length, 0), vector / length
+
+
 def _plane(base: Plane, centre: Any, radius: Any) -> Near:
     u, v = across(base.normal)
     return ca.dot(ca.DM(base.normal), centre) - radius, ca.DM(base.normal), (ca.DM(u), ca.DM(v))
 
 
 def _sphere(base: Sphere, centre: Any, radius: Any) -> Near:
-    distance = _length(centre)
-    outward = centre / distance
+    distance, outward = _from_middle(centre)
     if base.inside:
         return base.radius - radius - distance, -outward, _tangents(-outward)
     return distance - base.radius - radius, outward, _tangents(outward)
 
 
 def _tangents(normal: Any) -> tuple[Any, Any]:
-    """Two unit vectors across a normal, smooth but where its z passes -1/2 (no such pair is smooth everywhere)."""
-    turned = normal[2] < -0.5
+    """Two unit vectors across a normal, smooth but where its z passes `SEAM` (no such pair is smooth everywhere)."""
+    turned = normal[2] < SEAM
     x, y, z = normal[0], ca.if_else(turned, -normal[1], normal[1]), ca.if_else(turned, -normal[2], normal[2])
     share = 1 / (1 + z)
     u = ca.vertcat(1 - x * x * share, -x * y * share, -x)
@@ -111,24 +119,25 @@ def _tangents(normal: Any) -> tuple[Any, Any]:
 def _cylinder(base: Cylinder, centre: Any, radius: Any) -> Near:
     axis = ca.DM(base.axis)
     off = centre - axis * ca.dot(axis, centre)
-    distance = _length(off)
+    distance, outward = _from_middle(off)
     side = -1 if base.inside else 1
-    normal = side * off / distance
+    normal = side * outward
     return side * (distance - base.radius) - radius, normal, (axis, ca.cross(normal, axis))
 
 
 def _curve(base: Curve, centre: Any, radius: Any) -> Near:
     u, v = (ca.DM(axis) for axis in across(base.axis))
     x, y = ca.dot(u, centre), ca.dot(v, centre)
-    angle, distance = ca.atan2(y, x), _length(ca.vertcat(x, y))
+    distance, outward = _from_middle(ca.vertcat(x, y))
+    angle = ca.atan2(y, ca.if_else(distance > 0, x, 1))
     phi = ca.SX.sym("phi")
     line = base.radius(phi) * ca.vertcat(ca.cos(phi), ca.sin(phi))
     side = -1 if base.inside else 1
     if isinstance(radius, float) and not radius:
         r, slope = _with_slope(base.radius(phi), phi, angle)
-        steep = slope / distance
+        steep = slope / r
         root = ca.sqrt(1 + steep**2)
-        outward = ca.vertcat(x + steep * y, y - steep * x) / (distance * root)
+        outward = (outward + steep * ca.vertcat(outward[1], -outward[0])) / root
         gap = side * (distance - r) / root
     else:
         foot, along = _nearest(line, phi, angle, ca.vertcat(x, y))

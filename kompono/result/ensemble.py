@@ -90,13 +90,14 @@ class Ensemble(Mapping[str, np.ndarray]):
             known = np.flatnonzero(np.isfinite(self.table[i]).any(axis=1))
             rows = int(known[-1]) + 1 if len(known) else 0
         values = {name: float(values[i]) for name, values in self.varied.items()}
+        own = {"events": self.statistics["events"][i]} if "events" in self.statistics else {}
         return Result(
             self.time[:rows],
             self.names,
             self.table[i, :rows],
             units=self.units,
             status=status,
-            statistics={**self.statistics, "run": i % self.runs, "varied": values},
+            statistics={**self.statistics, **own, "run": i % self.runs, "varied": values},
             model=self.model,
         )
 

@@ -79,6 +79,9 @@ def test_events_samples_and_ends_of_each_run(method: str) -> None:
         parameters={"end": 999.0, "chatter": 999.0, "limit": 999.0},
     )  # fmt: skip
     assert many["slide.displacement"][4, -1] == pytest.approx(alone["slide.displacement"][-1], abs=1e-11)
+    one = many.run(4 - RUNS)  # as a result of its own, with its own events
+    assert one.statistics["events"] == many.statistics["events"][4]
+    assert "x left" in one.summary()
 
 
 @pytest.mark.parametrize(("lanes", "every"), [(2, 1), (8, 7), (16, 1)])

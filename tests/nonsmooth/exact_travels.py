@@ -200,8 +200,33 @@ def squeezed_block(plan: Plan) -> Problem:
     return slips + falls, check
 
 
+def over_a_kerb(plan: Plan) -> Problem:
+    """A wheel rolls against a kerb and climbs it: the floor, which it could be wedged against, lets go at once."""
+    radius, kerb, mass, inertia, start = 0.35, 0.1, 10.0, 0.8575, 1.6
+    plan.gravity(0, 0, -G)
+    given = {"velocity": (start, 0, 0), "angular_velocity": (0, start / radius, 0)}
+    wheel = plan.body("wheel", mass, inertia, (0, 0, radius), **given)
+    plan.add("floor", Contact(plan.ground.plane(), wheel.circle(radius), mu=3.0))
+    plan.add("edge", Contact(wheel.cylinder(radius, "y"), plan.ground.at(1.0, 0, kerb).point(), mu=3.0))
+    rise, about = np.arcsin((radius - kerb) / radius), inertia + mass * radius**2
+    struck = (1.0 - radius * np.cos(rise)) / start
+    turn = start / radius * (inertia + mass * radius * (radius - kerb)) / about
+
+    def rate(angle: float) -> float:
+        return np.sqrt(turn**2 - 2 * mass * G * radius / about * (np.sin(angle) - np.sin(rise)))
+
+    until = struck + quad(lambda angle: 1 / rate(angle), rise, np.pi / 2, epsabs=1e-14)[0]
+
+    def errors(r: Result) -> Errors:
+        place, turns = plan.seen(r, "wheel"), plan.seen(r, "wheel", "angular_velocity")
+        found = {"x": place[0] - 1.0, "z": place[2] - radius - kerb, "turn": turns[1] - rate(np.pi / 2)}
+        return found | {"struck": when(r, "edge.strikes") - struck, "left": when(r, "floor.opens") - struck}
+
+    return until, errors
+
+
 TRAVELS = [
     rimless_wheel, ball_in_an_upright_pipe, ball_goes_slack, two_weights_on_a_rope, rectified, backspin,
-    crossing_a_slope, squeezed_block,
+    crossing_a_slope, squeezed_block, over_a_kerb,
 ]  # fmt: skip
-QUICK_TRAVELS = [rimless_wheel, rectified, backspin, squeezed_block]
+QUICK_TRAVELS = [rimless_wheel, rectified, backspin, squeezed_block, over_a_kerb]
