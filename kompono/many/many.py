@@ -36,7 +36,7 @@ from kompono.solve.many import AHEAD, Batch, at_times, fits_lanes, prepare, reco
 from kompono.solve.outcome import Outcome, Outputs, check_step
 from kompono.solve.progress import Progress
 from kompono.solve.scipy_methods import routines_of
-from kompono.solve.settings import check_settings, settings_of, told_unused
+from kompono.solve.settings import check_method, check_settings, settings_of, told_unused
 from kompono.solve.verify import Samples
 from kompono.translate.engines.registry import Feature, engine_named
 
@@ -86,6 +86,7 @@ def simulate_many(
     _check_engine(request)
     settings = told_unused(request, settings_of(request))
     check_settings(settings)
+    check_method(engine_named(request.engine), settings.method)
     variation = vary(parameters, initial, runs)
     check_runs(settings, variation.runs)
     spread = _Spread(_threads(threads), _lanes(lanes), client)
