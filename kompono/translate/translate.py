@@ -383,7 +383,8 @@ def assembly_program(
     numbers = all_numbers(model, topology, model) if opens else None
     traced = model if numbers is None else with_numbers(model, numbers)
     engine = PlacingEngine(traced, topology, kernels, shared=False)
-    kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels, numbers)
+    asked = ("assembly", tuple(cut), tuple(independent), *(["soft"] if model.soft else []))  # states have other modes
+    kept = find_kept(shelf, model, asked, kernels, numbers)
     if kept:
         kept.decide()
     return Translation(traced, topology, engine, placing_program(engine, kept), lambda _: engine)
