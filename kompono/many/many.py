@@ -83,10 +83,7 @@ def simulate_many(
     """
     check_known(options, OF_CONCERN[Concern.SOLUTION], "argument")
     request = Request.of({**locals(), **options})
-    _check_engine(request)
-    settings = told_unused(request, settings_of(request))
-    check_settings(settings)
-    check_method(engine_named(request.engine), settings.method)
+    settings = _settings(request)
     variation = vary(parameters, initial, runs)
     check_runs(settings, variation.runs)
     spread = _Spread(_threads(threads), _lanes(lanes), client)
@@ -110,12 +107,18 @@ def simulate_many(
     return _told(gather.ensemble())
 
 
-def _check_engine(request: Request) -> None:
-    refused = engine_named(request.engine).refusal(Feature.MANY_RUNS)
+def _settings(request: Request) -> Settings:
+    """Settings of runs that go with the engine, which can make many."""
+    entry = engine_named(request.engine)
+    refused = entry.refusal(Feature.MANY_RUNS)
     if refused is not None:
         reason, fix = refused
         fix = f"{fix}, or call simulate once for each run."
         raise RunError(f"many runs side by side do not go with engine={request.engine!r}: {reason}.", fix=fix)
+    settings = told_unused(request, settings_of(request))
+    check_settings(settings)
+    check_method(entry, settings.method)
+    return settings
 
 
 def _look_at_first(simulation: Simulation, starts: Starts, feed: Feed) -> None:
