@@ -19,7 +19,7 @@ from llvmlite.binding.newpassmanagers import NewPassManager
 
 LONG = 50_000  # characters of a text from which on its loops are not worth the full optimizer (see `jit`)
 
-_lock = threading.Lock()
+lock = threading.RLock()
 
 
 @functools.cache
@@ -62,7 +62,7 @@ def emit(text: str, machine: Any, *, loops: bool, here: bool = False) -> bytes:
 
     LLVM keeps every constant and type of a context as long as the context, so each text has one of its own.
     """
-    with _lock, llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
+    with lock, llvm.create_context() as context, llvm.parse_assembly(text, context) as module:
         module.verify()
         if not (here and quick()):
             _optimize(module, machine, loops and len(text) < LONG)

@@ -39,13 +39,17 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from kompono.compile import assembler
 from kompono.compile.assembler import target_machine
+from kompono.compile.forks import hold_at_forks
 from kompono.errors import CompileError
 
 LIBRARIES = 32  # that one linker makes: a linker takes 130 kB and 0.4 ms
 
-_lock = threading.Lock()  # no finalizer takes it: one may run wherever memory is asked for
+_lock = threading.RLock()  # no finalizer takes it: one may run wherever memory is asked for
 _loaded: weakref.WeakValueDictionary[bytes, Any] = weakref.WeakValueDictionary()  # functions by what they are made of
+hold_at_forks(assembler.lock)
+hold_at_forks(_lock)
 
 
 class _Linkers:

@@ -88,6 +88,8 @@ class _Helper(threading.Thread):
                     except (OSError, ValueError):
                         self._myself(i)
                         return
+                if process.stdin is not None:
+                    process.stdin.write(b"\n")  # its input may not end: who forked meanwhile has it open, too
         except OSError:
             return
 

@@ -22,6 +22,7 @@ import numpy as np
 
 from kompono.compile import assembler, jit
 from kompono.compile.emit import Array, Code, prelude
+from kompono.compile.forks import hold_at_forks
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import called_symbol
 from kompono.compile.numbers import HEAD, Shape, empty_table, filled
@@ -108,7 +109,8 @@ def _codes(names: Iterable[str]) -> Iterable[SealedCode]:
 # -- behind a wall
 
 _places: dict[tuple[str, int], Place] = {}  # by stem and lanes; a file has one for all who use it
-_lock = threading.Lock()
+_lock = threading.RLock()
+hold_at_forks(_lock)
 
 
 def place_of(stem: str, lanes: Lanes) -> Place:

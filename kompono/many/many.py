@@ -36,7 +36,7 @@ from kompono.solve.many import AHEAD, Batch, at_times, fits_lanes, prepare, reco
 from kompono.solve.outcome import Outcome, Outputs, check_step
 from kompono.solve.progress import Progress
 from kompono.solve.scipy_methods import routines_of
-from kompono.solve.settings import check_settings, settings_of, told_unused
+from kompono.solve.settings import check_method, check_settings, settings_of, told_unused
 from kompono.solve.verify import Samples
 from kompono.translate.engines.registry import Feature, engine_named
 
@@ -83,9 +83,7 @@ def simulate_many(
     """
     check_known(options, OF_CONCERN[Concern.SOLUTION], "argument")
     request = Request.of({**locals(), **options})
-    _check_engine(request)
-    settings = told_unused(request, settings_of(request))
-    check_settings(settings)
+    settings = _settings(request)
     variation = vary(parameters, initial, runs)
     check_runs(settings, variation.runs)
     spread = _Spread(_threads(threads), _lanes(lanes), client)
@@ -109,12 +107,18 @@ def simulate_many(
     return _told(gather.ensemble())
 
 
-def _check_engine(request: Request) -> None:
-    refused = engine_named(request.engine).refusal(Feature.MANY_RUNS)
+def _settings(request: Request) -> Settings:
+    """Settings of runs that go with the engine, which can make many."""
+    entry = engine_named(request.engine)
+    refused = entry.refusal(Feature.MANY_RUNS)
     if refused is not None:
         reason, fix = refused
         fix = f"{fix}, or call simulate once for each run."
         raise RunError(f"many runs side by side do not go with engine={request.engine!r}: {reason}.", fix=fix)
+    settings = told_unused(request, settings_of(request))
+    check_settings(settings)
+    check_method(entry, settings.method)
+    return settings
 
 
 def _look_at_first(simulation: Simulation, starts: Starts, feed: Feed) -> None:

@@ -383,7 +383,7 @@ def assembly_program(
     numbers = all_numbers(model, topology, model) if opens else None
     traced = model if numbers is None else with_numbers(model, numbers)
     engine = PlacingEngine(traced, topology, kernels, shared=False)
-    kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent)), kernels, numbers)
+    kept = find_kept(shelf, model, ("assembly", tuple(cut), tuple(independent), bool(model.soft)), kernels, numbers)
     if kept:
         kept.decide()
     return Translation(traced, topology, engine, placing_program(engine, kept), lambda _: engine)
@@ -392,7 +392,7 @@ def assembly_program(
 def placing_program(engine: PosedEngine, kept: KeptTranslation | None = None) -> Program:
     """The routines of an engine that assembly needs."""
     model = engine.model
-    kinds = (model.inputs, model.parameters, model.modes, model.states)
+    kinds = model.inputs, model.parameters, model.modes, model.states
     inputs, parameters, modes, states = (tuple(map(model.path, kind)) for kind in kinds)
     names = engine.coordinate_names(), engine.speed_names(), inputs, parameters
     routines = Routines(engine.placing_routines(), kept)

@@ -212,6 +212,8 @@ WRONG = {
     "lanes": ({"runs": 2, "lanes": 3}, "1, 2, 4, 8, 16"),
     "threads": ({"runs": 2, "threads": 0}, "threads"),
     "method": ({"runs": 2, "method": "rk5"}, "rk4"),
+    "a method of another engine": ({"runs": 2, "method": "leapfrog"}, "does not go with engine 'relative'"),
+    "an engine of another method": ({"runs": 2, "engine": "discrete", "method": "rk4"}, "steps with leapfrog"),
 }
 
 

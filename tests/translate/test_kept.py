@@ -298,3 +298,20 @@ def test_damaged_files_are_made_again(folder: Path) -> None:
 def test_cache_false_keeps_nothing(folder: Path) -> None:
     simulate(Arm(), until=0.01, cache=False)
     assert not list(folder.iterdir())
+
+
+class Bumped(Arm):
+    """An arm that a stop with modes of its own holds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.stop = EndStops(self.pin, -0.2, 0.4)
+
+
+@pytest.mark.parametrize("first", ["soft", "events"])
+def test_loops_closed_for_soft_laws_are_not_taken_for_laws_with_events(first: str) -> None:
+    last = {"soft": "events", "events": "soft"}[first]
+    options = {"until": 0.01, "step": 1e-3, "engine": "absolute"}
+    simulate(Bumped(), contact=first, **options)
+    found, new = (simulate(Bumped(), contact=last, cache=cache, **options) for cache in (True, False))
+    assert np.array_equal(found.table, new.table)
