@@ -49,6 +49,14 @@ class Armed(Brick):
         self.pin = Revolute(self.brick.at(0, 0, 0.05), self.arm.at(0, 0, -0.15), axis="x", angle=0.4)
 
 
+class Seen(Brick):
+    """A brick that shows a frame of itself, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.expose(eye=self.brick.at(0.1, 0.05, 0))
+
+
 class Room(Subsystem):
     """A box that turns in the air with a ball that rattles in it; it may show both."""
 
@@ -116,6 +124,16 @@ class Floored(Owner):
         self.feet = Contact(self.ground.plane(), _feet(self.part.brick), mu=0.3, restitution=0.0)
         if hasattr(self.part, "other"):
             self.touch = Contact(self.ground.plane(), self.part.other.sphere(0.05), mu=0.3, restitution=0.0)
+
+
+class Touched(Owner):
+    """An owner whose floor touches the brick through that frame."""
+
+    def __init__(self, kind: Callable[[], Any] = Seen) -> None:
+        super().__init__(kind)
+        self.ground = Ground()
+        under = self.part.eye.at(-0.1, -0.05, -0.05)
+        self.feet = Contact(self.ground.plane(), under.corners(FEET), mu=0.3, restitution=0.0)
 
 
 class Tethered(Owner):
