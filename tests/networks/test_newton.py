@@ -87,7 +87,7 @@ def test_the_jacobian_is_that_of_the_solution() -> None:
 
 
 def test_a_step_that_is_repeated_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """How long a routine is was found by reading the step 60 times for each look: most of the time to the first step."""
+    """Else most of the time to the first step goes into reading the step 60 times."""
     program, looked, read = translate(Edges()).program, list[str](), straight.instructions
     monkeypatch.setattr(straight, "instructions", lambda f, *more: looked.append(f.name()) or read(f, *more))
     assert schedule.are_short(program, [program.routines["derivative"]], 10**9)
