@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 
 import casadi as ca
 
-from kompono import Body, Event, Ground, Mode, Output, State, Subsystem, simulate, time
+from kompono import Body, Electrical, Event, Ground, Mode, Output, State, Subsystem, simulate, time
 from kompono.library import (
     PID,
     Ambient,
@@ -58,6 +58,7 @@ from kompono.library import (
     Table,
     Tether,
     TransferFunction,
+    TwoPins,
     VoltageSource,
     solids,
 )
@@ -174,6 +175,38 @@ class Wired(Subsystem):
         self.connect(self.case.n, self.room.pin)
 
 
+class Bent(TwoPins):
+    """What flows grows exponentially with what is across."""
+
+    kind = Electrical
+
+    def __init__(self, scale: float, volts: float) -> None:
+        super().__init__()
+        self.require(self.flow - scale * (ca.exp(self.drop / volts) - 1))
+
+
+class Driven(Subsystem):
+    """An arm on a motor behind two diodes that are not linear: a network that is iterated."""
+
+    def __init__(
+        self, mass: float = 1.3, place: float = 0.45, inductance: float = 0.011, k: float = 0.13, voltage: float = 3.3,
+        pace: float = 7.7, series: float = 0.21, scale: float = 1.3e-4, volts: float = 0.26, back: float = 1.7e-4,
+        leak: float = 31.0, gravity: float = 9.81,
+    ) -> None:  # fmt: skip
+        self.ground, self.gravity = Ground(), Gravity((0, 0, -gravity))
+        self.arm = Body(mass=mass, inertia=(0.011, 0.013, 0.017))
+        self.hinge = Revolute(self.ground, self.arm.at(-place, 0, 0), axis="y", angle=0.3)
+        self.motor, self.shaft = DCMotor(resistance=0.7, inductance=inductance, k=k), Shaft(self.hinge)
+        self.source, self.zero = VoltageSource(voltage * ca.sin(pace * time)), Reference()
+        self.wire, self.leak = Resistor(series), Resistor(leak)
+        self.one, self.back = Bent(scale, volts), Bent(back, 0.27)
+        self.connect(self.source.p, self.wire.p)
+        self.connect(self.wire.n, self.one.p)
+        self.connect(self.one.n, self.motor.p, self.leak.p, self.back.n)
+        self.connect(self.source.n, self.motor.n, self.zero.pin, self.leak.n, self.back.p)
+        self.connect(self.motor.shaft, self.shaft.flange)
+
+
 class Clocked(Subsystem):
     """An arm on a sampled controller: periods, an offset, what is worked out of a period."""
 
@@ -256,7 +289,8 @@ MACHINES: dict[str, type[Subsystem]] = {
 LINKED: dict[str, type[Subsystem]] = {"window": Window, "landing": Landing, "servo": Controlled}
 OF_LINKED: dict[str, Any] = {"engine": "discrete", "contact": "soft"}
 PARTED: dict[str, type[Subsystem]] = {"housed": Housed}
-ALL = MACHINES | LINKED | PARTED
+ITERATED: dict[str, type[Subsystem]] = {"driven": Driven}
+ALL = MACHINES | LINKED | PARTED | ITERATED
 
 
 def numbers_of(machine: type[Subsystem]) -> dict[str, float]:

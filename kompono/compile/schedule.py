@@ -50,7 +50,8 @@ def are_short(program: Program, routines: Iterable[Routine], most: int) -> bool:
     if least > most:
         return False
     runs = [run for routine in routines for run in _kernels(program, routine)]
-    return sum(count * whole_length(kernel) for kernel, count in runs) <= most
+    known = dict[str, int]()
+    return sum(count * whole_length(kernel, known) for kernel, count in runs) <= most
 
 
 def _kernels(program: Program, routine: Routine) -> list[tuple[ca.Function, int]]:
@@ -77,14 +78,20 @@ def _least_length(program: Program, kernel: str) -> int:
     )
 
 
-def whole_length(function: ca.Function) -> int:
-    """Instructions of a function and of those it calls; of a sealed one, which shows none, at least its columns."""
+def whole_length(function: ca.Function, known: dict[str, int] | None = None) -> int:
+    """Instructions of a function and of those it calls; of a sealed one, which shows none, at least its columns. What
+    is called, by names that tell what it is, is looked at once: the solver of a network calls its step 60 times.
+    """
     from kompono.compile import straight
 
     if function.class_name() != "SXFunction":
         return function.nnz_in() + function.nnz_out()
-    found = straight.instructions(function)
-    return len(found) + sum(whole_length(one.function) for one in found if one.function is not None)
+    found, known = straight.instructions(function), {} if known is None else known
+    called = [one.function for one in found if one.function is not None]
+    for one in called:
+        if one.name() not in known:
+            known[one.name()] = whole_length(one, known)
+    return len(found) + sum(known[one.name()] for one in called)
 
 
 def declare_called(functions: Iterable[str], lanes: Lanes) -> str:

@@ -8,7 +8,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-import casadi as ca
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -16,56 +15,22 @@ from translate.test_edited_numbers import survey
 from translate.test_lengths import kernels
 from translate.test_numbers import Shelf, translated
 
-from kompono import Body, Electrical, Ground, KomponoError, Parameter, State, Subsystem, simulate, time
+from kompono import KomponoError, Parameter, State, Subsystem, simulate
 from kompono.library import (
     Capacitor,
     Chamber,
-    DCMotor,
-    Gravity,
     Orifice,
     PressureSource,
     Reference,
     Resistor,
-    Revolute,
-    Shaft,
     Tank,
-    TwoPins,
     VoltageSource,
 )
 
 LONG = "KOMPONO_LAWS" in os.environ
 
 
-class Bent(TwoPins):
-    """What flows grows exponentially with what is across."""
-
-    kind = Electrical
-
-    def __init__(self, scale: float, volts: float) -> None:
-        super().__init__()
-        self.require(self.flow - scale * (ca.exp(self.drop / volts) - 1))
-
-
-class Driven(Subsystem):
-    """An arm on a motor behind two diodes."""
-
-    def __init__(
-        self, mass: float = 1.3, place: float = 0.45, inductance: float = 0.011, k: float = 0.13, voltage: float = 3.3,
-        pace: float = 7.7, series: float = 0.21, scale: float = 1.3e-4, volts: float = 0.26, back: float = 1.7e-4,
-        leak: float = 31.0, gravity: float = 9.81,
-    ) -> None:  # fmt: skip
-        self.ground, self.gravity = Ground(), Gravity((0, 0, -gravity))
-        self.arm = Body(mass=mass, inertia=(0.011, 0.013, 0.017))
-        self.hinge = Revolute(self.ground, self.arm.at(-place, 0, 0), axis="y", angle=0.3)
-        self.motor, self.shaft = DCMotor(resistance=0.7, inductance=inductance, k=k), Shaft(self.hinge)
-        self.source, self.zero = VoltageSource(voltage * ca.sin(pace * time)), Reference()
-        self.wire, self.leak = Resistor(series), Resistor(leak)
-        self.one, self.back = Bent(scale, volts), Bent(back, 0.27)
-        self.connect(self.source.p, self.wire.p)
-        self.connect(self.wire.n, self.one.p)
-        self.connect(self.one.n, self.motor.p, self.leak.p, self.back.n)
-        self.connect(self.source.n, self.motor.n, self.zero.pin, self.leak.n, self.back.p)
-        self.connect(self.motor.shaft, self.shaft.flange)
+Driven, Bent = survey.Driven, survey.Bent
 
 
 class Still(Subsystem):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from kompono import Body, Electrical, Ground, Parameter, State, Subsystem, simulate, simulate_many
+from kompono.compile import schedule, straight
 from kompono.library import (
     Capacitor,
     Chamber,
@@ -83,6 +84,15 @@ def test_the_jacobian_is_that_of_the_solution() -> None:
     at = np.array([0.0, 3e6, *[1e7, 1e-6][: x.numel() - 2]])
     near = [at + np.eye(len(at))[1] * h for h in (-10.0, 10.0)]
     assert float(slope(at)) == pytest.approx(float(value(near[1]) - value(near[0])) / 20, rel=1e-6)
+
+
+def test_a_step_that_is_repeated_is_looked_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else most of the time to the first step goes into reading the step 60 times."""
+    program, looked, read = translate(Edges()).program, list[str](), straight.instructions
+    monkeypatch.setattr(straight, "instructions", lambda f, *more: looked.append(f.name()) or read(f, *more))
+    assert schedule.are_short(program, [program.routines["derivative"]], 10**9)
+    assert len(looked) == 3
+    assert len(set(looked)) == 3
 
 
 class Shockley(TwoPins):

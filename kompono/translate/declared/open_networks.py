@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 from kompono.model.subsystem import Subsystem
-from kompono.translate.declared.network_newton import Begun
 from kompono.translate.declared.networks import Equation, Network
 from kompono.translate.declared.open_laws import Known, OpenLaw, opened
 
@@ -66,6 +65,8 @@ def _twin(model: Elaborated, network: Network) -> Network:
     made = [_equation(model, equation) for equation in network.equations]
     if not network.iterated and all(new is old for new, old in zip(made, network.equations, strict=True)):
         return network
+    from kompono.translate.declared.network_newton import Begun  # others start without it
+
     twin = Network(network.owner, network.nodes, made, network.junctions, network.terminals, network.shows)  # type: ignore[arg-type]
     told = None if network.begun is None else network.begun.told
     twin.chosen, twin.begun = network.left.chosen, Begun(told, model.numbers, model.path(network))
