@@ -197,7 +197,8 @@ class LawUnit:
     modes are among those of the model (closed; slips; slips and direction), and its guard's number.
 
     `level` is that of a one-sided row, "position" or "speed", `impact` its law of restitution. Events (1), samples (2)
-    or both (3) may make its gap or speed another one: `shifts`.
+    or both (3) may make its gap or speed another one: `shifts`. Slip in a plane may be marked as `straight`, but not
+    that of parts that were sealed before there were marks.
     """
 
     kind: int
@@ -211,6 +212,7 @@ class LawUnit:
     level: str = ""
     impact: str = "poisson"
     shifts: int = 0
+    straight: bool = True
 
 
 @dataclass(frozen=True)
