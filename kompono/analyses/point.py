@@ -28,6 +28,7 @@ from kompono.run_end import RunEnd
 from kompono.simulation import Simulation
 from kompono.solve.assemble import remarks
 from kompono.solve.inputs import Feed
+from kompono.solve.laws.straight import usual
 from kompono.solve.settings import Settings
 
 OPEN_AT = 1e-7  # violation of a condition from which on a loop counts as open
@@ -228,6 +229,7 @@ def _ended(
     state, values, jam = begun.settled()
     if jam:
         raise RunError(jam)
+    state = usual(simulation.program, state)
     feed.sample(time, lambda name: simulation.channel(time, state, feed.at(time), values, name))
     point = Point(simulation, time, state, feed.at(time), values, {}, kept and simulation.request.native)
     if "conditions" in simulation.program.routines and np.abs(point.conditions()[0]).max(initial=0.0) > OPEN_AT:

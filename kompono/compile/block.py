@@ -196,6 +196,7 @@ def _layout(program: Program, lanes: Lanes, implicit: bool) -> dict[str, tuple[i
         sizes |= dict.fromkeys(("known", "coming"), n)  # rates that came with values of guards
         sizes |= dict.fromkeys(("spared", "seen", "earlier"), guard_count(program))
         sizes |= dict.fromkeys(("slopes", "slopes_coming", "slopes_before"), len(program.laws)) | {"paced": PACED}
+        sizes["off"] = dict(program.outline("guards").outputs).get("off", 0)
         beside = dict(program.outline("guards").outputs).get("beside", 0)  # with guards, where they were looked at
         sizes |= dict.fromkeys(("beside", "beside_trial"), beside) | dict.fromkeys(
             ("looked", "looked_trial"), n if beside else 0

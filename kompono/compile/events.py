@@ -20,12 +20,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from kompono.compile import dips
+from kompono.compile import dips, kept_steps
 from kompono.compile.block import ChunkEnd
 from kompono.compile.captures import catch
 from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
 from kompono.compile.law_events import begin_anew, settle
-from kompono.compile.machine import Machine, stop_if_unanswered, tells_rates, tells_slopes
+from kompono.compile.machine import Machine, stop_if_unanswered, tells_off, tells_rates, tells_slopes
 
 LIMIT = 100  # events in one step
 _TOLERANCE, _ROUNDING = 1e-12, 4 * 2.0**-52  # of the time of an event, absolute and relative
@@ -147,16 +147,21 @@ def _switch(machine: Machine, time: Value, k: int) -> None:
 
 
 def cut(
-    machine: Machine, time: Value, end: Value, trial: Callable[[Value, Value], None], look: Look | None = None
-) -> tuple[Value, Value]:
+    machine: Machine, time: Value, end: Value, trial: Callable[[Value, Value], None], look: Look | None = None,
+    kept: bool = False,
+) -> tuple[Value, Value]:  # fmt: skip
     """Look at the guards at the end of a step, `next`; if one fired, go back to just behind the first crossing.
 
     `trial(time, size)` writes the state after a shorter step to `next`; `look` knows what the state was on the way. The
-    result is where the step ends now, `next` and `values` belonging to it, and whether that is before `end`.
+    result is where the step ends now, `next` and `values` belonging to it, and whether that is before `end`. Nobody has
+    projected a step that is `kept` if it may be.
     """
     code = machine.code
     dips.remember(machine)
     watch(machine, end, "next", "values", "coming", "slopes_coming")
+    if kept and tells_off(machine.program):
+        with code.when(kept_steps.is_off(machine, end)):
+            watch(machine, end, "next", "values", "coming", "slopes_coming")
     fail_if_not_a_number(machine)
     reached, size = code.variable(REAL, end), end - time
     low, high = code.variable(REAL, 0.0), code.variable(REAL, size)
@@ -369,7 +374,7 @@ def keep_rate(machine: Machine, is_cut: Value) -> None:
 def watch(machine: Machine, time: Value, state: str, target: str, rate: str = "", slopes: str = "") -> None:
     """target = the values of the guards; rate and slopes that may come with them go to vectors if these are named."""
     routine, trial = machine.program.outline("guards"), "" if target == "values" else "_trial"
-    places = {"values": target, "rate": rate, "slopes": slopes, "beside": f"beside{trial}"}
+    places = {"values": target, "rate": rate, "slopes": slopes, "beside": f"beside{trial}", "off": "off"}
     machine.evaluate(routine, time, state, *[places[name] or "spare" for name, _ in routine.outputs])
     if machine.program.laws:
         code, value, spared = machine.code, machine.vector(target), machine.vector("spared")

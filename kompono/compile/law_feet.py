@@ -15,12 +15,10 @@ from dataclasses import dataclass
 
 from kompono.compile.emit import BOOL, Code, Value, Variable
 from kompono.compile.lanes import Lanes
-from kompono.compile.law_few import BACK
 from kompono.compile.law_small import Elimination, elimination_of
 from kompono.compile.law_work import Work
-from kompono.translate.laws.naming import HELD, OFF, OWN, SLIDES, Sizes
+from kompono.translate.laws.naming import ASKEW, BACK, HELD, OFF, OWN, SLIDES, Sizes
 
-ASKEW = 1e-15  # of the speed of slip: a speed of its gap that is less is rounding
 _CORRECTIONS = ("back", "speeds")  # purposes of which what is off may be rounding
 
 

@@ -11,11 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from kompono.compile.emit import INT, Array, Code, Value, Variable, anywhere, room, spread
-from kompono.translate.laws.naming import FIELDS, HELD, OFF, SLIDES, Sizes
+from kompono.translate.laws.naming import BACK, FIELDS, HELD, OFF, SLIDES, Sizes
 
 MOST_ROWS = 6  # that are eliminated together
 MOST_MEASURES = 12  # that may limit them
-BACK = 1e-16  # [m, m/s, rad, rad/s] of what is held: less is not brought back
 _TRIES = 12  # directions of reactions that are tried
 _CHANGE = 1e-14  # of z, relative to the largest: that is settled
 _TURNED = 1e-15  # of the length of a reaction, by which it exceeds its part along a direction: that is no turn

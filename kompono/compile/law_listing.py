@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from kompono.compile.emit import INT, Array, Value, room
 from kompono.compile.lanes import Lanes
-from kompono.compile.law_few import BACK
 from kompono.compile.law_work import Work
-from kompono.translate.laws.naming import HELD, OFF, OWN, SLIDES
+from kompono.translate.laws.naming import BACK, HELD, OFF, OWN, SLIDES
 
 TOGETHER = Lanes(4)
 _REAL, _INTEGER, _TRUTH = TOGETHER.real, TOGETHER.integer, TOGETHER.truth

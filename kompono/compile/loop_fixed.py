@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from kompono.compile import kept_steps
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import Value
 from kompono.compile.machine import Machine, stop_if_unanswered
@@ -90,7 +91,7 @@ def make_piece(machine: Machine, step: StepRule, span: tuple[Value, Value], shor
         with code.when(~short):
             step.advance(machine, time, block.step_size)
     machine.fail(~machine.finite("next"), ChunkEnd.NOT_FINITE)
-    come_back(machine, end, "next")
+    kept_steps.come_back_if_needed(machine, end)
     rest(machine)
 
 

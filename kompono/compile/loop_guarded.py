@@ -82,7 +82,7 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
     reached, is_cut = end, Value(code, "false", BOOL)
     if machine.guards:
         look = None if "kick" in machine.program.routines else events.Hermite()
-        reached, is_cut = events.cut(machine, time, end, shorter, look)
+        reached, is_cut = events.cut(machine, time, end, shorter, look, kept=True)
     regular = ~is_cut & ~short
     with code.when(regular):
         step.settle(machine, end)

@@ -336,6 +336,11 @@ def tells_rates(program: Program) -> bool:
     return _told(program, "rate")
 
 
+def tells_off(program: Program) -> bool:
+    """Whether guards come with how far what laws hold is off, and nothing else is held."""
+    return _told(program, "off")
+
+
 def _told(program: Program, what: str) -> bool:
     return "guards" in program.routines and any(name == what for name, _ in program.outline("guards").outputs)
 

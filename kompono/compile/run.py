@@ -23,7 +23,7 @@ from kompono.compile.crowd import CALM, Crowd
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import acts, inputs_at, zeros_on_a_line
-from kompono.compile.paced import WISH, Leaning, come_closer, comes_closer
+from kompono.compile.paced import BENT, TIRED, WISH, Leaning, come_closer, comes_closer
 from kompono.compile.settle_block import SettleMemory
 from kompono.compile.slow_slip import PLANAR
 from kompono.compile.tiers import Takeover
@@ -84,6 +84,7 @@ class Run(ABC):
         self._block.acting = acts(self._program, self.state)
         self._address = ctypes.addressof(self._block)
         self.crowd, self.leaps = Crowd(len(program.laws)), []
+        self._slips = len(program.coordinates) + len(program.speeds)  # where modes begin
         self._in_planes = [k for k, unit in enumerate(program.laws) if unit.kind == PLANAR]
 
     def _vector(self, name: str) -> np.ndarray:
@@ -269,6 +270,7 @@ class Run(ABC):
         recent = self.crowd.recent(block.time, self._usual_step, fired.tolist())
         paced, shares = self._vector("paced"), self._vector("slopes")[self._in_planes]
         closer = comes_closer(paced, shares, block.finest)
+        straight = self._straight()
         leaning = Leaning(2.0 ** min(max(recent - CALM, 0), 60), closer, bool(paced[WISH]))
         told.leaning = leaning
         try:
@@ -287,6 +289,22 @@ class Run(ABC):
         crowded = self.crowd.count(block.time, self._usual_step, {int(unit) for unit in fired})
         if crowded >= 0:
             self._leap(crowded)
+        elif self._equal_steps and leaning.times == 1.0 and not leaning.closer:
+            self._straighten([k for k in straight if k in fired])
+
+    def _straight(self) -> list[int]:
+        """Units that slip straight."""
+        return [k for k in self._in_planes if self.state[self._slips + self._program.laws[k].modes[0]] < 0.0]
+
+    def _straighten(self, bent: list[int]) -> None:
+        """Mark what slips straight from here on, but for a while if some that did have turned."""
+        block, paced, settle = self._block, self._vector("paced"), getattr(self.settle, "straighten", None)
+        slides = [k for k in bent if self.state[self._slips + self._program.laws[k].modes[0]] > 0.0]
+        if slides:
+            paced[BENT] = block.time + TIRED * self._equal_steps
+        if settle is not None and block.time >= paced[BENT]:
+            now = block.time, self.state, inputs_at(self._table, block.time), self._parameters
+            self.state[:] = settle(*now, self._equal_steps)
 
     def _leap(self, unit: int) -> None:
         """Make one step over all that happens, for events of a unit crowd here."""

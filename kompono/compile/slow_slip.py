@@ -12,7 +12,8 @@ may end soon, or pass close by rest, laws are asked to settle anew so that it le
 takes some dozens of pieces more to come there, and all that slip turns on the way counts for when it ends.
 
 Slip straight along the direction chosen does not turn, however slow it is: its pieces are as long as the method damps
-what it has to the side, which is rounding: 2.7 T for rk4. Once that is more, pieces are as above.
+what it has to the side, which is rounding: 2.7 T for rk4. Once that is more, pieces are as above. In most runs straight
+slip is marked so, and tells nothing to divide for (`solve/laws/straight`).
 
 Slips tell their speed, over that below which they lean, beside the guards (`trace_slopes`), those of parts as well.
 """

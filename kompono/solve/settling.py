@@ -57,9 +57,11 @@ class Settler:
         that of the method [s], 0 if it varies.
         """
         from kompono.solve.instant import Instant
+        from kompono.solve.laws.straight import usual
         from kompono.solve.laws.units import NoForcesFit
 
-        instant = Instant(self, time, state.copy(), inputs, parameters, step)
+        state = usual(self.program, state.copy())
+        instant = Instant(self, time, state, inputs, parameters, step)
         self._check_numbers(np.where(instant.touching[:, None], instant.view.numbers, 0.0))
         if not self.steps:  # which are as far inside as they moved
             self._check_shifts(instant.view.gap)
@@ -78,6 +80,14 @@ class Settler:
         return instant.settled(), [
             self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)
         ]
+
+    def straighten(
+        self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float
+    ) -> np.ndarray:  # fmt: skip
+        """The same state, where slip in a plane that is straight is marked so: equal steps are whole then."""
+        from kompono.solve.laws.straight import straighten
+
+        return straighten(self, time, state, inputs, parameters, step)
 
     def _check_numbers(self, numbers: np.ndarray) -> None:
         """Numbers (units, 5) are none where they left their bounds, see `Unit.numbers`."""

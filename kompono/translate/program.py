@@ -197,8 +197,8 @@ class LawUnit:
     modes are among those of the model (closed; slips; slips and direction), and its guard's number.
 
     `level` is that of a one-sided row, "position" or "speed", `impact` its law of restitution. Events (1), samples (2)
-    or both (3) may make its gap or speed another one: `shifts`. Time moves, or may move,
-    what is held in a `driven` machine.
+    or both (3) may make its gap or speed another one: `shifts`. Time moves, or may move, what is held in a `driven`
+    machine. Slip in a plane may be marked as `straight`, but not that of parts sealed before there were marks.
     """
 
     kind: int
@@ -213,6 +213,7 @@ class LawUnit:
     impact: str = "poisson"
     shifts: int = 0
     driven: bool = False
+    straight: bool = True
 
 
 @dataclass(frozen=True)

@@ -11,12 +11,15 @@ import numpy as np
 
 from kompono.model.joint import Joint
 from kompono.translate.engines.traced import TracedEngine
+from kompono.translate.laws.rows import MOST_FEET
 from kompono.translate.motion.conditions import Closing, group_sizes, trace_violation
 from kompono.translate.program import Routine
 from kompono.translate.symbolic import Scalar, Vector
 
 if TYPE_CHECKING:
     from kompono.translate.tracer import Tracer
+
+UNIT = 4e-16  # of the numbers of a quaternion: it has unit length
 
 
 class SolvedEngine(TracedEngine):
@@ -42,6 +45,22 @@ class SolvedEngine(TracedEngine):
     def loosens(self) -> bool:
         """Whether there is nothing of laws to bring back while they hold nothing."""
         return bool(self.law_rows.size)
+
+    def _told_off(self) -> list[tuple[str, Vector]]:
+        """Where laws alone are held, few enough to be looked at for next to nothing, and all have friction: what else
+        is brought back after a step is the length of quaternions.
+        """
+        placed = self.law_rows.placed
+        rubs = len(placed) <= MOST_FEET and all(unit.one_sided >= 0 and unit.dry >= 0 for unit in placed)
+        if self.closing or not (self.projects and rubs):
+            return []
+        from kompono.translate.laws.answer import trace_off
+
+        now, acting = self.moving, self.moving.acting
+        assert acting is not None
+        turned, q = self._normalized(now.tracer, now.kinematics.q), now.kinematics.q
+        lengths = [ca.fabs(turned[j] - q[j]) - UNIT for j in self.joints if turned[j] is not q[j]]
+        return [("off", ca.vertcat(*trace_off(self.law_rows, now.tracer, acting), *lengths))]
 
     @property
     def straying(self) -> tuple[Closing, ...]:

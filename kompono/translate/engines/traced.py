@@ -185,7 +185,11 @@ class TracedEngine(PosedEngine):
         values += trace_guards(self.law_rows, self.moving.tracer, self.moving.acting)
         named = [("values", ca.vertcat(*values)), ("rate", self._rates())]  # forces are known then, so are rates
         slopes = trace_slopes(self.law_rows, self.moving.tracer, self.moving.acting)
-        return self.moving.tracer.routine("guards", [*named, *self._told_slopes(slopes)])
+        return self.moving.tracer.routine("guards", [*named, *self._told_slopes(slopes), *self._told_off()])
+
+    def _told_off(self) -> list[tuple[str, Vector]]:
+        """How far the state is off what is held, where that can be said beside guards."""
+        return []
 
     def _told_slopes(self, slopes: list[Scalar]) -> list[tuple[str, Vector]]:
         return [("slopes", ca.vertcat(*slopes))] if self.law_rows.has_slopes else []
@@ -206,7 +210,8 @@ class TracedEngine(PosedEngine):
         values = [*self._event_guards(), *trace_open_guards(self.law_rows, acting)]
         named = [("values", ca.vertcat(*values)), ("rate", self._open_rates())]
         slopes = trace_open_slopes(self.law_rows, acting)
-        return self.moving.tracer.routine("open_guards", [*named, *self._told_slopes(slopes)])
+        off = [(name, ca.SX.ones(told.shape)) for name, told in self._told_off()]  # nobody looked
+        return self.moving.tracer.routine("open_guards", [*named, *self._told_slopes(slopes), *off])
 
     def _bind_results(self) -> None:
         from kompono.translate.engines.channels import ChannelWriter

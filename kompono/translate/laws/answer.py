@@ -20,7 +20,7 @@ import casadi as ca
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.along import replayed
 from kompono.translate.laws.handed import handed_numbers
-from kompono.translate.laws.naming import FIELDS, OWN, PUSHES, STRAIGHT, feet_told
+from kompono.translate.laws.naming import BENT, FIELDS, OWN, PUSHES, STRAIGHT, WIDE, feet_told
 from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, PlacedUnit
 from kompono.translate.laws.split import coefficients, split, told
 from kompono.translate.laws.stand_in import make_stand_in
@@ -38,6 +38,8 @@ BACK = 1e-13  # slip speed [m/s] against the chosen direction that is none: what
 STEADY = 1e-9  # part of slip across the chosen direction that is none
 ASIDE = 0.02  # the same where slip is slow: part of that speed it may have to the side
 NOISE = 1e-12  # a speed [m/s, rad/s] that a closed gap may leave to what slides along it, what sticks to a gap
+CLOSED = 1e-15  # a gap [m, rad] that is rounding where it is held
+ALONG = 1e-14  # part of slip, or of the speed below which it leans: a speed of its gap that is rounding
 
 
 @dataclass(frozen=True)
@@ -241,7 +243,8 @@ def trace_open_slopes(rows: LawRows, answer: Acting) -> list[Scalar]:
 
 def trace_slopes(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
     """How fast the guards of open gaps rise, one for each `LawUnit`; of slip in a plane its speed over the one below
-    which its direction leans, at least 1, and `STRAIGHT` times that along the direction chosen; zero for others.
+    which its direction leans, at least 1, and `STRAIGHT` times that along the direction chosen; zero for others, and
+    for slip that is marked as straight.
     """
     values: list[Scalar] = [ca.SX(0)] * len(rows.units)
     for unit, acts, slips, _ in rows.states(tracer, answer.rate):
@@ -250,15 +253,28 @@ def trace_slopes(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
         if unit.shape.slips == PLANE:
             slip = answer.rate[unit.slip_row : unit.slip_row + PLANE, :]
             speed, aside = _norm(slip), _aside(slip, _chosen(unit, tracer))
-            shares = ca.fmax(speed / ca.if_else(slips, slips, 1), 1) * ca.if_else(aside < STEADY * speed, STRAIGHT, 1)
-            values[unit.dry] = ca.if_else(ca.logic_and(acts, slips), shares, 0)
+            shares = _larger(speed / ca.if_else(slips, slips, 1), 1) * ca.if_else(aside < STEADY * speed, STRAIGHT, 1)
+            values[unit.dry] = ca.if_else(ca.logic_and(acts, slips > 0), shares, 0)
+    return values
+
+
+def trace_off(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
+    """How far what laws hold is off by more than is brought back, one for each `LawUnit`; 0 and less is rounding."""
+    values: list[Scalar] = [ca.SX(0)] * len(rows.units)
+    for unit, acts, slips, _ in rows.states(tracer, answer.rate):
+        slip = _norm(answer.rate[unit.slip_row : unit.slip_row + unit.shape.slips, :])
+        values[unit.dry] = ca.if_else(ca.logic_and(acts, slips == 0), slip, 0)
+        off = ca.fabs(answer.rate[unit.gap_row]) - ca.if_else(slips, ALONG * (slip + WIDE * ca.fabs(slips)), 0)
+        if unit.shape.gap is not None:
+            off = _larger(off, ca.fabs(answer.gap[unit.gap_row]) - CLOSED)
+        values[unit.one_sided] = ca.if_else(acts, off, 0)
     return values
 
 
 def _closing(unit: PlacedUnit, answer: Acting) -> Scalar:
     """What rises through zero when a gap closes: not while it widens, or is held at zero by something else."""
     gap, rate = answer.gap[unit.gap_row], answer.rate[unit.gap_row]
-    return -rate if unit.shape.gap is None else ca.if_else(rate > -NOISE, ca.fmin(-gap, -TINY), -gap)
+    return -rate if unit.shape.gap is None else ca.if_else(ca.logic_and(rate > -NOISE, gap < TINY), -TINY, -gap)
 
 
 def trace_guards(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
@@ -280,10 +296,19 @@ def trace_guards(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
 
 
 def _turned(slip: Vector, chosen: Vector, slow: Scalar) -> Scalar:
-    """What rises through zero when slip in a plane has another direction than the one chosen, or passes zero."""
+    """What rises through zero when slip in a plane has another direction than the one chosen, or passes zero; where it
+    was straight, when it has anything to the side.
+    """
     speed, along = _norm(slip), ca.dot(slip, chosen)
     aside = _aside(slip, chosen)
-    return ca.if_else(speed < slow, ca.fmax(aside - ASIDE * slow, -along - BACK), TURNED * speed - along)
+    turned = ca.if_else(speed < slow, _larger(aside - ASIDE * slow, -along - BACK), TURNED * speed - along)
+    bent = aside * (1 / BENT) - _larger(speed, -WIDE * slow)  # else the guard is as smooth as slip is
+    return ca.if_else(slow < 0, _larger(bent, -along - BACK), turned)
+
+
+def _larger(one: Scalar, other: Scalar | float) -> Scalar:
+    """The larger of two; `ca.fmax` would keep all that they are made of as it is written (`compile/straight.py`)."""
+    return ca.if_else(one < other, other, one)
 
 
 def _aside(slip: Vector, chosen: Vector) -> Scalar:

@@ -21,6 +21,7 @@ from kompono.spatial.pose import Motion
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.laws.changing import shifts
 from kompono.translate.laws.driven import is_driven
+from kompono.translate.laws.naming import PUSHES, WIDE
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.program import LawUnit
 from kompono.translate.symbolic import Matrix, Scalar, Vector
@@ -135,8 +136,6 @@ class LawRows:
 
     def counted(self, unit: PlacedUnit) -> int:
         """How many measures limit the friction of a unit; -1: one that only pushes, the force of its own gap."""
-        from kompono.translate.laws.naming import PUSHES
-
         count = self.units[unit.dry].count
         return PUSHES if count == 1 and unit.shape.reaction is None else count
 
@@ -240,12 +239,14 @@ def _direction(slip: Vector, chosen: Vector, slow: Scalar) -> Vector:
     """Unit vector of slip in a plane; below the speed `slow` it leans to the one that was chosen, all of it at rest.
 
     Sideways friction is as stiff as slip is slow, without bound; below that speed, which grows with the step, no
-    step could follow it. The direction goes on smoothly where slip passes through zero (friction does not turn inside
-    a step), so that whoever looks behind that sees slip reversed.
+    step could follow it. If slip is straight, `slow` is told as less than nothing, and it leans below `WIDE` times that
+    speed: then there is nothing to follow. The direction goes on smoothly where slip passes through zero (friction does
+    not turn inside a step), so that whoever looks behind that sees slip reversed.
     """
     ahead = ca.if_else(ca.dot(slip, chosen) < 0, -1, 1)
-    speed = ca.sqrt(ca.sumsqr(slip) + 1e-300)  # has a slope at rest
-    mixed = ahead * slip + ca.fmax(slow - speed, 0) * chosen
+    reach = ca.if_else(slow < 0, -WIDE * slow, slow)
+    left = reach**2 - ca.sumsqr(slip)
+    mixed = ahead * (reach**3 * slip) + ca.if_else(left > 0, left, 0) ** 2 * chosen  # a root less than by the speed
     square = ca.sumsqr(mixed)
     return mixed / ca.sqrt(ca.if_else(square > 0, square, 1))
 
