@@ -21,6 +21,7 @@ from kompono.spatial.conditions import across
 from kompono.spatial.pose import Pose
 
 STEPS = 7  # of Newton's method, from the foot of the centre; each doubles the digits
+CAREFUL = 3  # the first of them, which do not leap from one hollow to the next
 SEAM = -0.98  # z of a normal below which tangents of spheres are others (decision 309)
 STEEPEST = 0.2  # part of the squared speed along a curve below which the slope of Newton's method does not fall
 
@@ -141,8 +142,9 @@ def _curve(base: Curve, centre: Any, radius: Any) -> Near:
         gap = side * (distance - r) / root
     else:
         foot, along = _nearest(line, phi, angle, ca.vertcat(x, y))
+        beyond = distance > ca.substitute(ca.SX(base.radius(phi)), phi, angle)
         outward = ca.vertcat(along[1], -along[0]) / _length(along)
-        gap = side * ca.dot(outward, ca.vertcat(x, y) - foot) - radius
+        gap = side * _away(ca.vertcat(x, y) - foot, beyond) - radius
     normal = side * (u * outward[0] + v * outward[1])
     return gap, normal, (ca.DM(base.axis), ca.cross(normal, ca.DM(base.axis)))
 
@@ -158,7 +160,7 @@ def _profile(base: Profile, centre: Any, radius: Any) -> Near:
     else:
         foot, along = _nearest(ca.vertcat(s, base.height(s)), s, x, ca.vertcat(x, z))
         slope = along[1]
-        gap = (z - foot[1] - slope * (x - foot[0])) / ca.sqrt(1 + slope**2) - radius
+        gap = _away(ca.vertcat(x, z) - foot, z > ca.substitute(ca.SX(base.height(s)), s, x)) - radius
     root = ca.sqrt(1 + slope**2)
     return gap, (v - u * slope) / root, ((u + v * slope) / root, sideways)
 
@@ -168,15 +170,15 @@ def _height(base: Height, centre: Any, radius: Any) -> Near:
     ground = ca.SX(base.height(s[0], s[1]))
     if isinstance(radius, float) and not radius:
         height, slope = _with_slope(ground, s, centre[:2])
-        rest = centre[2] - height
+        away = (centre[2] - height) / ca.sqrt(1 + ca.sumsqr(slope))
     else:
         foot, along = _nearest(ca.vertcat(s, ground), s, centre[:2], centre)
         slope = along[2, :].T
-        rest = centre[2] - foot[2] - ca.dot(slope, centre[:2] - foot[:2])
+        away = _away(centre - foot, centre[2] > ca.substitute(ground, s, centre[:2]))
     root = ca.sqrt(1 + ca.sumsqr(slope))
     normal = ca.vertcat(-slope, 1) / root
     u = ca.vertcat(1, 0, slope[0]) / ca.sqrt(1 + slope[0] ** 2)
-    return rest / root - radius, normal, (u, ca.cross(normal, u))
+    return away - radius, normal, (u, ca.cross(normal, u))
 
 
 def _with_slope(expression: Any, symbol: Any, value: Any) -> list[Any]:
@@ -185,21 +187,33 @@ def _with_slope(expression: Any, symbol: Any, value: Any) -> list[Any]:
     return ca.substitute([expression, ca.jacobian(expression, symbol).T], [symbol], [ca.SX(value)])
 
 
+def _away(miss: Any, beyond: Any) -> Any:
+    """How far a centre is from the foot below it, negative on the other side. Far from a hollow there are several feet,
+    and Newton's method may find none of them: what it finds is no nearer than the surface.
+    """
+    distance = _from_middle(miss)[0]
+    return ca.if_else(beyond, distance, -distance)
+
+
 def _nearest(line: Any, s: Any, start: Any, point: Any) -> tuple[Any, Any]:
-    """The point of a curve or surface, given in parameters s, that is nearest to a point, and its derivative there."""
+    """The point of a curve or surface, given in parameters s, that is nearest to a point, and its derivative there.
+
+    The first steps are no longer than those of Gauss, which do not overshoot; the others are Newton's, once it is near.
+    """
     to = ca.SX.sym("to", point.numel())
     along = ca.jacobian(line, s)
     miss = along.T @ (to - line)
-    slope = ca.jacobian(miss, s)
-    if s.numel() == 1:
-        slope = ca.fmin(slope, -STEEPEST * ca.sumsqr(along))
-    else:
-        bent = ca.det(slope) > STEEPEST**2 * ca.det(along.T @ along)
-        bent = ca.logic_and(bent, ca.trace(slope) < 0)
-        slope = ca.if_else(bent, slope, -along.T @ along)
-    better = ca.Function("better", [s, to], [s - ca.solve(slope, miss)])
-    for _ in range(STEPS):
-        start = better(start, point)
+    bend = ca.jacobian(miss, s)
+    for least, steps in ((1.0, CAREFUL), (STEEPEST, STEPS - CAREFUL)):
+        if s.numel() == 1:
+            gauss = -ca.sumsqr(along)
+            slope = ca.if_else(bend < 0, ca.fmin(bend, least * gauss), gauss)
+        else:
+            bent = ca.det(bend) > least**2 * ca.det(along.T @ along)
+            slope = ca.if_else(ca.logic_and(bent, ca.trace(bend) < 0), bend, -along.T @ along)
+        better = ca.Function("better", [s, to], [s - ca.solve(slope, miss)])
+        for _ in range(steps):
+            start = better(start, point)
     found = ca.Function("found", [s], [line, along])(start)
     return found[0], found[1]
 

@@ -1,4 +1,6 @@
-"""What starts in the middle of a bore, a hollow or a hole is far from all sides; slip on spheres with chosen steps."""
+"""What is far from surfaces: in the middle of bores, hollows and holes; in front of wavy outlines. Slip on spheres with
+chosen steps.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from kompono import AssemblyError, Body, Ground, Subsystem, simulate
-from kompono.library import Contact, Gravity
+from kompono.library import Contact, Gravity, Revolute, RotationalSpringDamper
+from kompono.library.surfaces import touches
+from kompono.spatial.pose import Pose
 
 G, WIDE, SMALL = 9.81, 0.5, 0.1
 
@@ -82,3 +86,53 @@ def test_slip_round_a_hollow_with_chosen_steps() -> None:
     seen = [result[f"bead.position.{axis}"] for axis in "xyz"]
     assert max(places.max() for places in seen) > 0.8  # half way up and more
     assert np.array([places[-1] for places in seen]) == pytest.approx(end[:3], abs=1e-11)
+
+
+WAVY = {  # outline, radius of the roller: all of its hollows are wider
+    "ratchet": (lambda phi: 0.1 + 0.006 * ca.sin(12 * phi), 0.008),
+    "lobes": (lambda phi: 0.1 + 0.02 * ca.sin(3 * phi), 0.02),
+    "tight": (lambda phi: 0.1 + 0.01 * ca.sin(12 * phi), 0.0055),
+}
+
+
+@pytest.mark.parametrize("name", WAVY)
+def test_gap_of_a_roller_far_from_a_wavy_cam(name: str) -> None:
+    """There are several feet beyond the curve's centres of curvature; the gap was that to the far side of the cam."""
+    outline, radius = WAVY[name]
+    ground, wheel, centre = Ground(), Body(mass=1.0, inertia=(1, 1, 1)), ca.SX.sym("c", 3)
+    cam, roller = ground.curve(outline), wheel.circle(radius, "z")
+    gap = ca.Function("gap", [centre], [touches(cam, roller, Pose(centre, ca.SX.eye(3)))[0].gap])
+    phi = np.linspace(0, 2 * np.pi, 40001)
+    line = np.asarray(outline(phi)).ravel() * np.array([np.cos(phi), np.sin(phi)])
+    for distance in np.linspace(0.1, 0.16, 21):
+        for angle in np.linspace(0, 2, 41):
+            place = distance * np.array([np.cos(angle), np.sin(angle)])
+            if distance < float(outline(angle)) + radius:
+                continue
+            near = np.hypot(*(line - place[:, None])).min() - radius
+            found = float(gap([*place, 0]))
+            assert found > near - 3e-7
+            assert found < near + (3e-7 if near < 3 * radius else 0.1)  # further off, that of another tooth
+
+
+def test_a_pawl_on_a_ratchet() -> None:
+    """Short steps and long ones see the same blows; it fell into the wheel, at another time with each step."""
+
+    class Ratchet(Subsystem):
+        def __init__(self) -> None:
+            self.ground = Ground()
+            self.wheel, self.pawl = (Body(mass=m, inertia=(k,) * 3) for m, k in ((1.0, 0.01), (0.1, 2e-4)))
+            self.shaft = Revolute(self.ground, self.wheel, axis="z", angle_rate=6.0)
+            self.pin = Revolute(self.ground.at(-0.12, 0.115, 0), self.pawl.at(-0.06, 0, 0), axis="z")
+            self.spring = RotationalSpringDamper(self.pin, k=0.5, rest=-0.5)
+            roller = self.pawl.at(0.06, 0, 0).circle(0.008, axis="z")
+            self.teeth = Contact(self.wheel.curve(WAVY["ratchet"][0]), roller, mu=0.2, restitution=0.3)
+
+    runs = [simulate(Ratchet(), until=0.3, **given) for given in ({"step": 1e-4}, {"method": "dopri5", "rtol": 1e-11})]
+    for run in runs:
+        assert run.status.ok
+        assert run["teeth.gap"].min() > -1e-9
+    first, second = (run.statistics["events"] for run in runs)
+    assert [name for _, name in first] == [name for _, name in second]
+    assert first[0][0] == pytest.approx(second[0][0], abs=1e-10)
+    assert runs[0]["shaft.angle"][-1] == pytest.approx(runs[1]["shaft.angle"][-1], abs=1e-8)
