@@ -97,13 +97,7 @@ class Compartment:
             for p in self.enclosed
         ]
         own_cut = [path for path in cut if not any(_below(path, p.path) for p in self.enclosed)]
-        for path in independent:
-            for inner in self.enclosed:
-                if _below(path, inner.path):
-                    raise ModelError(
-                        f"{path} is inside the closed part {inner.path}, whose tree is its own.",
-                        fix=f"Name a body outside it, or leave {inner.path} open.",
-                    )
+        _check_roots(independent, self.enclosed)
         own_roots = list(independent)
         if border is not None and border.base is not None:
             own_roots = [model.path(border.base.body)]
@@ -296,6 +290,16 @@ def starts(twin: Engine) -> tuple[dict[Joint, int], dict[Joint, int]]:
         q[joint] = i
         i += len(joint.coordinates)
     return q, v
+
+
+def _check_roots(independent: Sequence[str], enclosed: Sequence[Enclosed]) -> None:
+    for path in independent:
+        for inner in enclosed:
+            if _below(path, inner.path):
+                raise ModelError(
+                    f"{path} is inside the closed part {inner.path}, whose tree is its own.",
+                    fix=f"Name a body outside it, or leave {inner.path} open.",
+                )
 
 
 def _flying(model: Elaborated, cut: Sequence[str]) -> frozenset[Carrier]:

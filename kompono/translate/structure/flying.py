@@ -32,7 +32,7 @@ def flying_bodies(
 def touched_bodies(model: Elaborated) -> set[Carrier]:
     """What laws on pairs are between."""
     laws = [law for law in model.laws if isinstance(law, PairLaw)]
-    told = [body for body, port in _ports(model) if port.touched]
+    told = [body for ports in _ports(model) for body, port in ports if port.touched]
     return _with_ports_beside(model, {*told, *(frame.body for law in laws for frame in (law.first, law.second))})
 
 
@@ -40,13 +40,13 @@ def held_bodies(model: Elaborated, cut: Iterable[Element], pairs: Iterable[Mated
     """What joints and mates are between."""
     left = {*cut}
     joints = [joint for joint in (*model.joints, *(pair.joint for pair in pairs)) if joint not in left]
-    told = [body for body, port in _ports(model) if port.joined]
+    told = [body for ports in _ports(model) for body, port in ports if port.joined]
     return _with_ports_beside(model, {*told, *(end.body for joint in joints for end in (joint.first, joint.second))})
 
 
-def _ports(model: Elaborated) -> list[tuple[Carrier, Port]]:
-    """What sealed parts tell of their ports."""
-    return [pair for part in model.subsystems if isinstance(part, Sealed) for pair in _ports_of(part)]
+def _ports(model: Elaborated) -> list[list[tuple[Carrier, Port]]]:
+    """What each sealed part tells of its ports."""
+    return [_ports_of(part) for part in model.subsystems if isinstance(part, Sealed)]
 
 
 def _ports_of(part: Sealed) -> list[tuple[Carrier, Port]]:
@@ -56,7 +56,8 @@ def _ports_of(part: Sealed) -> list[tuple[Carrier, Port]]:
 
 def _with_ports_beside(model: Elaborated, carriers: set[Carrier]) -> set[Carrier]:
     """With the other ports of sealed parts that are on one body with some of these."""
-    beside: dict[tuple[int, str], list[Carrier]] = {}
-    for body, port in _ports(model):
-        beside.setdefault((id(body.owner), port.on or port.name), []).append(body)
-    return carriers.union(*(several for several in beside.values() if not carriers.isdisjoint(several)))
+    found = {*carriers}
+    for ports in _ports(model):
+        on = {port.on or port.name for body, port in ports if body in carriers}
+        found |= {body for body, port in ports if (port.on or port.name) in on}
+    return found
