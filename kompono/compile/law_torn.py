@@ -17,7 +17,7 @@ from kompono.compile.law_least import Equations
 from kompono.compile.law_regular import back, eliminate
 
 LEFT = 1e-8  # of the terms of an equation: less left over is rounding, also of what is as good as redundant
-ELSEWHERE = 1e-13  # the same of the largest of all equations
+ELSEWHERE = 1e-13  # the same of the largest of all equations, for what hardly moves does so by rounding
 TURNS = 6  # of weights that follow what is torn
 YIELDING = 1e-10  # of the mobility of a row that yields least: so much it yields
 
@@ -51,7 +51,7 @@ def _look(e: Equations, weights: Array, count: Value) -> tuple[Value, Value]:
     the firmest row has in the place of a mobility of one.
     """
     code, reaches = e.code, e.work
-    overall, firmest, worst = (code.variable(REAL, 0.0) for _ in range(3))
+    overall, most, firmest, worst = (code.variable(REAL, 0.0) for _ in range(4))
     with code.loop(count) as i:
         row, left, reach = e.row(e.matrix, i), code.variable(REAL, e.right[i]), code.variable(REAL, 0.0)
         size = code.math("fabs", row[i])
@@ -64,12 +64,13 @@ def _look(e: Equations, weights: Array, count: Value) -> tuple[Value, Value]:
             reach.set(reach.get() + code.math("fabs", term))
         e.missing[i] = left.get()
         reaches[i] = reach.get()
+        most.set(code.math("maxnum", most.get(), reach.get()))
         overall.set(code.math("maxnum", overall.get(), reach.get() * e.sizes[i]))
         overall.set(code.math("maxnum", overall.get(), code.math("fabs", e.result[i]) * root))
         firmest.set(code.math("maxnum", firmest.get(), weights[i] * weights[i] * size))
     with code.loop(count) as i:
         size = code.math("sqrt", code.math("fabs", e.row(e.matrix, i)[i]))
-        rounding = LEFT * reaches[i] + ELSEWHERE * size * overall.get()
+        rounding = LEFT * reaches[i] + ELSEWHERE * code.math("maxnum", size * overall.get(), most.get())
         left = code.math("fabs", e.missing[i])
         over = code.select(left > rounding, left / rounding, 0.0)
         worst.set(code.math("maxnum", worst.get(), over))

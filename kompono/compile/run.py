@@ -84,8 +84,11 @@ class Run(ABC):
         self._block.acting = acts(self._program, self.state)
         self._address = ctypes.addressof(self._block)
         self.crowd, self.leaps = Crowd(len(program.laws)), []
-        self._slips = len(program.coordinates) + len(program.speeds)  # where modes begin
         self._in_planes = [k for k, unit in enumerate(program.laws) if unit.kind == PLANAR]
+        marked = [k for k in self._in_planes if program.laws[k].straight]
+        self._slips = {
+            k: program.mode_places[program.laws[k].modes[0]] for k in marked
+        }  # that may be marked as straight
 
     def _vector(self, name: str) -> np.ndarray:
         offset, size = self._places[name]
@@ -270,7 +273,7 @@ class Run(ABC):
         recent = self.crowd.recent(block.time, self._usual_step, fired.tolist())
         paced, shares = self._vector("paced"), self._vector("slopes")[self._in_planes]
         closer = comes_closer(paced, shares, block.finest)
-        straight = self._straight()
+        straight = [k for k, place in self._slips.items() if self.state[place] < 0.0]
         leaning = Leaning(2.0 ** min(max(recent - CALM, 0), 60), closer, bool(paced[WISH]))
         told.leaning = leaning
         try:
@@ -289,18 +292,13 @@ class Run(ABC):
         crowded = self.crowd.count(block.time, self._usual_step, {int(unit) for unit in fired})
         if crowded >= 0:
             self._leap(crowded)
-        elif self._equal_steps and leaning.times == 1.0 and not leaning.closer:
+        elif self._slips and self._equal_steps and leaning.times == 1.0 and not leaning.closer:
             self._straighten([k for k in straight if k in fired])
-
-    def _straight(self) -> list[int]:
-        """Units that slip straight."""
-        return [k for k in self._in_planes if self.state[self._slips + self._program.laws[k].modes[0]] < 0.0]
 
     def _straighten(self, bent: list[int]) -> None:
         """Mark what slips straight from here on, but for a while if some that did have turned."""
         block, paced, settle = self._block, self._vector("paced"), getattr(self.settle, "straighten", None)
-        slides = [k for k in bent if self.state[self._slips + self._program.laws[k].modes[0]] > 0.0]
-        if slides:
+        if any(self.state[self._slips[k]] > 0.0 for k in bent):
             paced[BENT] = block.time + TIRED * self._equal_steps
         if settle is not None and block.time >= paced[BENT]:
             now = block.time, self.state, inputs_at(self._table, block.time), self._parameters

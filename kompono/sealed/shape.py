@@ -18,7 +18,7 @@ PLACED = "*"  # in the place of a base: every body inside is placed in the world
 @dataclass(frozen=True)
 class LawShape:
     """A unit of a law inside, as `translate.program.LawUnit`, with its rows, measures and modes as the part counts
-    them; it has a name only if that is public. Its slip in a plane knows what is `straight`, but in older files.
+    them; it has a name only if that is public.
     """
 
     name: str
@@ -30,7 +30,6 @@ class LawShape:
     modes: tuple[int, ...]
     level: str = ""
     impact: str = "poisson"
-    straight: bool = False
 
 
 @dataclass(frozen=True)

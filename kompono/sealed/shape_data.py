@@ -88,7 +88,7 @@ def _variant_data(variant: Variant) -> dict[str, Any]:
 def _laws_data(laws: LawShapes) -> dict[str, Any]:
     units = [
         {"name": u.name, "kind": u.kind, "row": u.row, "contact": u.contact, "first": u.first, "count": u.count,
-         "modes": list(u.modes), "level": u.level, "impact": u.impact, **({"straight": True} if u.straight else {})}
+         "modes": list(u.modes), "level": u.level, "impact": u.impact}
         for u in laws.units
     ]  # fmt: skip
     return {"units": units, "rows": laws.rows, "measures": laws.measures, "handed": [list(h) for h in laws.handed]}
@@ -313,9 +313,7 @@ def _laws(data: Any) -> LawShapes:
 
 
 def _unit(data: Any) -> LawShape:
-    straight = isinstance(data, dict) and data.get("straight") is True
-    names = "name kind row contact first count modes level impact"
-    data = _fields(data, f"{names} straight" if straight else names)  # older files have none
+    data = _fields(data, "name kind row contact first count modes level impact")
     kind, level, impact = _count(data["kind"]), _text(data["level"]), _text(data["impact"])
     if kind > 2 or level not in ("", "position", "speed") or impact not in IMPACTS:
         raise _Wrong("a unit of a law")
@@ -324,7 +322,7 @@ def _unit(data: Any) -> LawShape:
         raise _Wrong("modes of a law")
     return LawShape(
         _name(data["name"]) if data["name"] else "", kind, _count(data["row"]), _count(data["contact"], -1),
-        _count(data["first"]), _count(data["count"]), modes, level, impact, straight,
+        _count(data["first"]), _count(data["count"]), modes, level, impact,
     )  # fmt: skip
 
 

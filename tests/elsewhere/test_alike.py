@@ -35,7 +35,7 @@ def test_what_laws_are_does_not_depend_on_how_it_is_asked(name: str, monkeypatch
     first, ways = LawLooks.first, set[str]()
 
     def compared(self: Any, state: np.ndarray) -> Any:
-        way = KNOWN if len(self._settler.known) else AT_ONCE
+        way = KNOWN if len(self._settler.now.known) else AT_ONCE
         view = first(self, state)
         columns, met = [self.column(k, state) for k in range(len(view.gap))], self.met
         one = LawLooks(self._settler, self._time, self._inputs, self._parameters)

@@ -24,7 +24,7 @@ def torn_forces(
     root = np.sqrt(mobile)
     scale = np.where(mobile > 0.0, 1.0 / np.where(mobile > 0.0, root, 1.0), 0.0)
     overall = max(float((reach * scale).max()), float((np.abs(z[held]) * root).max()))
-    rounding = NOTICED * LEFT * reach + ELSEWHERE * root * overall
+    rounding = NOTICED * LEFT * reach + ELSEWHERE * np.maximum(root * overall, reach.max())
     if not np.any(np.abs(left) > rounding):
         return None
     firm = weights[held] ** 2 * mobile

@@ -28,7 +28,6 @@ from kompono.translate.engines.inverses import constant_inverse
 from kompono.translate.engines.judging import Close
 from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.laws.changing import check_known
-from kompono.translate.laws.rows import PLANAR
 from kompono.translate.laws.softened import softened, steps_of_soft_laws
 from kompono.translate.motion.loads import central_inertia
 from kompono.translate.motion.signals import outputs_without_results
@@ -185,7 +184,7 @@ class Alone(Part):
         units = tuple(
             LawShape(
                 u.path if self.public.allows(u.path) else "", u.kind, u.row, u.contact, u.first, u.count, u.modes,
-                u.level, u.impact, u.kind == PLANAR and u.straight,
+                u.level, u.impact,
             )
             for u in laws.units
         )  # fmt: skip

@@ -344,8 +344,7 @@ def _stacked(part: SealedPart, laws: LawShapes) -> Stacked:
     for k, u in enumerate(laws.units):
         name = u.name or f"law_{u.contact if u.contact >= 0 else k}"
         unknown = 3 * moded, True  # nobody outside knows what shifts or drives it
-        told = u.kind, u.row, u.contact, u.first, u.count, u.modes, k, name, u.level, u.impact
-        units.append(LawUnit(*told, *unknown, u.straight))
+        units.append(LawUnit(u.kind, u.row, u.contact, u.first, u.count, u.modes, k, name, u.level, u.impact, *unknown))
     modes = tuple(tuple(part.model.modes[place] for place in unit.modes) for unit in units)
     return Stacked(tuple(units), modes, laws.rows, laws.measures)
 
