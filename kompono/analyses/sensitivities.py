@@ -37,6 +37,7 @@ from kompono.translate.variation import ModelVariation, no_variation
 METHODS = ("rk2", "rk4", "adams", "dopri5")
 STENCIL = ((1, 45.0 / 60.0), (2, -9.0 / 60.0), (3, 1.0 / 60.0))  # of a first derivative, sixth order
 STRIDE = 1e-3  # of the size of a parameter, from one start to the next
+GROWN = 1e30  # a derivative above this, in any unit, tells nothing: the last digit of what it is by changes all
 TOGETHER = 1e-11  # [s] events closer than this are one, whose order decides
 
 
@@ -203,6 +204,11 @@ class Varied:
             warn(f"{labels[int(np.argmax(bad))]}: not a finite number all the way.", ModelWarning)
         table = np.hstack([base, moved.reshape(len(base), -1)])
         status = Status(trajectory.ended.ok, trajectory.message, trajectory.time, trajectory.ended)
+        grown = np.argwhere(np.abs(moved.reshape(len(base), -1)) > GROWN)
+        if status.ok and len(grown):
+            name, time = labels[grown[0, 1]], float(trajectory.rows[grown[0, 0], 0])
+            why = "the derivative grew without bound; take a smaller step, or end the run earlier,"
+            status = Status(False, f"{name}: {why} from t = {time:g} s on", time, Ending.GROWN)
         if not status.ok:
             warn(f"{self.simulation.name} did not run as planned: {status.message}", RunWarning)
         about = {"method": settings.method, "engine": self.simulation.engine, "step": settings.step}

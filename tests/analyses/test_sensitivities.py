@@ -135,6 +135,25 @@ def test_a_ball_that_bounces_has_the_derivatives_of_its_closed_form() -> None:
         assert result["x/e"][before] == pytest.approx(0.0, abs=1e-14)
 
 
+@pytest.mark.filterwarnings("ignore:Upright did not run as planned")
+def test_derivatives_that_grow_without_bound_are_no_result() -> None:
+    """A pendulum stands upright for ever; where it is later changes by e^(rate t) with where it begins."""
+
+    class Upright(Subsystem):
+        def __init__(self) -> None:
+            self.ground, self.gravity = Ground(), Gravity()
+            self.rod = Body(mass=1.0, inertia=(1e-3, 1e-3, 1e-3))
+            self.pin = Revolute(self.ground, self.rod.at(0, 0, -0.1), axis="y")
+
+    rate = np.sqrt(0.1 * 9.81 / (0.01 + 1e-3))
+    result = sensitivities(Upright(), ["pin.angle"], until=8.0, step=2e-3, channels="pin.angle")
+    assert result.status.kind == "grown"
+    assert "pin.angle/pin.angle" in result.status.message
+    assert result.status.time == pytest.approx(np.log(2e30) / rate, abs=0.01)
+    short = sensitivities(Upright(), ["pin.angle"], until=2.0, step=2e-3, channels="pin.angle")
+    assert short.check()["pin.angle/pin.angle"][-1] == pytest.approx(np.cosh(2.0 * rate), rel=1e-6)
+
+
 def test_a_cost_is_led_to_its_minimum() -> None:
     """A throw whose height after one second shall be 3: (x - 3)^2 as a channel."""
 
