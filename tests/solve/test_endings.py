@@ -22,7 +22,9 @@ from kompono.result import Result, Status, store
 from kompono.result.result import record_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.RunWarning", "ignore::kompono.ModelWarning")
-GOES_ON = {ChunkEnd.ALONE, ChunkEnd.CLOSED, ChunkEnd.OK, ChunkEnd.BUFFER_FULL, ChunkEnd.LOG_FULL, ChunkEnd.LAWS}
+GOES_ON = {
+    ChunkEnd.ALONE, ChunkEnd.CLOSED, ChunkEnd.OK, ChunkEnd.BUFFER_FULL, ChunkEnd.LOG_FULL, ChunkEnd.LAWS, ChunkEnd.LONG,
+}  # fmt: skip
 
 
 class Torn(Pendulum):
