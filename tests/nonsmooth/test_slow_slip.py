@@ -221,6 +221,15 @@ def test_straight_slip_is_not_divided(method: str) -> None:
     assert result.statistics["steps"] == 500
 
 
+def test_straight_slip_in_a_component_is_divided_open_or_closed() -> None:
+    """Where it is kept elsewhere nobody could mark it, and it shall move alike wherever it is (decision 300)."""
+    options: dict[str, Any] = {"until": 0.1, "step": 1e-3, "method": "rk4", "progress": False}
+    steps = [
+        simulate(Whole(Pressed()), closed=closed, **options).check().statistics["steps"] for closed in ([], ["part"])
+    ]
+    assert steps[0] == steps[1] > 150
+
+
 @pytest.mark.parametrize("size", [1e-3, 1e-9])
 def test_straight_slip_that_turns_later_turns_at_once(size: float) -> None:
     """A push to the side grows from 0.1 s on; with next to none of it slip goes on turning for next to nothing."""
