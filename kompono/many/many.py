@@ -99,6 +99,7 @@ def simulate_many(
     begun = clock.perf_counter()
     feed = simulation.feed(request.inputs)
     starts = start_all(simulation, variation, table, feed, settings)
+    outputs = replace(outputs, gives=simulation.links and simulation.links.gives)
     _look_at_first(simulation, starts, feed)
     seconds_start = clock.perf_counter() - begun
     gather = _Gather(simulation, settings, outputs, variation, starts)

@@ -4,6 +4,9 @@ Whether a machine is such a one is not declared; its equations tell: along its m
 order in time, at the very records between which it changed most. A run in which it changed nevertheless by a good part
 of the kinetic energy is wrong: its step is too long, or it has passed a position that it cannot pass. This is asked of
 runs of equal steps all of which are recorded; between records that are far apart a damper may have been at work.
+
+Of any machine, whatever drives or brakes it, another thing is asked: where the energy changed in one step by a good
+part of the kinetic energy, two steps of half the size must say the same.
 """
 
 from __future__ import annotations
@@ -19,6 +22,10 @@ LOOKS = 6  # jumps of the energy that are looked at
 SMALL = 1e-3  # of the greatest kinetic energy: less is not compared with
 SHIFTS = (1e-2, 1e-4, 1e-6)  # of a step: how far the motion is followed
 ROUNDING = 1e-15
+DIGITS = 1e-9  # of the energy: a change below this is none
+DIFFERS = 0.5  # of what the energy changed by in a step: what half steps may make of it otherwise
+POWER = 2.0  # times the power at its ends: what forces may have changed the energy by in a step
+SAME = 0.1  # of the same: how well a step made again must agree with the run
 
 
 def complaint(
@@ -53,6 +60,43 @@ def complaint(
         "nothing in the model adds or takes any; try a smaller step, and look whether the machine passed a position it "
         "cannot pass,"
     )
+
+
+def jumped(
+    kinetic: np.ndarray,
+    total: np.ndarray,
+    step: float,
+    energies: Callable[[int, float], tuple[float, float]],
+    again: Callable[[int, int], float],
+) -> tuple[int, str] | None:
+    """The first row (of those where it changed most) behind which the energy changed by the size of the step, and what
+    to say about it, or None.
+
+    `again(row, parts)` gives the total energy [J] a step [s] behind a row, if that step is made in parts. Where forces
+    have the power to change it so, they are taken to be what did: they may be switched within a step.
+    """
+    if len(total) < 3 or not (np.isfinite(total).all() and np.isfinite(kinetic).all()):
+        return None
+    change, moving = np.abs(np.diff(total)), np.abs(kinetic)
+    scale = np.maximum(np.maximum.accumulate(moving)[1:], CHANGED * moving.max())
+    large = np.flatnonzero(change > np.maximum(CHANGED * scale, DIGITS * np.abs(total).max()))
+    for row in sorted(large[np.argsort(-change[large])[:LOOKS]].tolist()):
+        if change[row] <= POWER * step * max(_power(energies, row + k, SHIFTS[0] * step) for k in (0, 1)):
+            continue
+        once, halves = again(row, 1), again(row, 2)
+        if abs(once - total[row + 1]) <= SAME * change[row] and abs(once - halves) > DIFFERS * change[row]:
+            return row, (
+                f"the energy jumped from {total[row]:.4g} to {total[row + 1]:.4g} J in one step, where two half steps "
+                f"make {halves:.4g} J of it; try a smaller step, and look whether the machine passed a position it "
+                "cannot pass,"
+            )
+    return None
+
+
+def _power(energies: Callable[[int, float], tuple[float, float]], row: int, shift: float) -> float:
+    """Of all forces at a record [W]."""
+    (_, before), (_, after) = (energies(row, sign * shift) for sign in (-1, 1))
+    return abs(after - before) / (2 * shift)
 
 
 def _conserved(

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kompono.translate.rank.lever_table import LeverTable
 
 NAMES = ("stiffness", "damping")
+GIVES = 0.03  # of the longest lever, or in rad: what links yield at most
 LOOKS = 12  # records before a failure that are looked at for its cause
 
 
@@ -35,6 +36,7 @@ class Linking:
         self.kernel, self.engine = kernel, engine
         self.given: tuple[Given, Given] = stiffness, damping
         self._plain = Interpreter(kernel.program)  # for what is asked a few times and not worth compiling
+        self.gives = np.zeros(0)  # how far each condition may be off [m, rad], known when runs begin
 
     @cached_property
     def _switches(self) -> bool:
@@ -54,6 +56,7 @@ class Linking:
             on = states.copy()
             on[:, first : first + modes] = 1.0
             norms = np.maximum(norms, self._everywhere(time, on, inputs, parameters)[0].norms())
+        self.gives = self._gives(table)
         norms = norms + _unknown(table, norms)
         strength = choose(table, norms, step, *self.given)
         whole = np.hstack([parameters, self.engine.hidden_values(*strength, levers.numbers)])
@@ -132,6 +135,21 @@ class Linking:
             blocks.append((first, body, mine.swapaxes(1, 2)))
             place += 6 * rows
         return LinkTable(self.engine.link_groups(), tuple(blocks), weights.reshape(runs, -1, 6, 6))
+
+    def _gives(self, table: LinkTable) -> np.ndarray:
+        """How far conditions (rows,) may be off: angles by so much, lengths by a part of the longest lever. What is
+        soft by a user's wish, or bears by its damping alone, may give way.
+        """
+        sizes = [size for _, size in table.groups]
+        lever, lengths = 0.0, np.zeros(sum(sizes), dtype=bool)
+        for first, _, block in table.blocks:
+            along, about = (np.linalg.norm(part, axis=1) for part in np.split(block[0], 2, axis=1))
+            moves = along > 1e-9 * about
+            lengths[first : first + len(along)] |= moves
+            lever = max(lever, (about[moves] / along[moves]).max(initial=0.0))
+        found = np.where(lengths, GIVES * lever if lever > 0 else np.inf, GIVES)
+        given = np.repeat(given_by_group(table, self.given[0], NAMES[0]), sizes)
+        return np.where(self.engine.slips() | ~np.isnan(given), np.inf, found)
 
     def _complaint(
         self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: FastestMode, step: float

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kompono.compile import Interpreter
 from kompono.elsewhere.which import moved
 from kompono.ending import Ending
 from kompono.result.unwrap import continuous_quaternions, unwrap
 from kompono.solve.course import GROWN
-from kompono.solve.energy import complaint
+from kompono.solve.energy import complaint, jumped
 from kompono.solve.methods import METHODS
 from kompono.solve.verify import Samples, StepCheck, pick
 
@@ -29,7 +30,8 @@ TORN = 1e-4  # [m/s, rad/s] what laws hold moves at most, if nothing tears at it
 class Outputs:
     """The routine that computes channels, which ones it computes, and the positions of those wanted and of the drift;
     the others are there to make angles and quaternions continuous. `energy` are those of kinetic and total energy, if
-    they are computed; a drift above `open` is that of a loop that is lost.
+    they are computed; a drift above `open` is that of a loop that is lost. On the discrete engine `gives` says how far
+    each condition may be off (rows,).
     """
 
     routine: str
@@ -38,6 +40,7 @@ class Outputs:
     drift: int
     energy: tuple[int, int] | None = None
     open: float = OPEN
+    gives: np.ndarray | None = None
 
 
 @dataclass
@@ -176,17 +179,38 @@ def _grown(kernel: Any, outcome: Outcome, rows: np.ndarray, *_: Any) -> bool:
 
 
 def _open(
-    kernel: Any, outcome: Outcome, rows: np.ndarray, outputs: Outputs, table: np.ndarray, settings: Settings, *_: Any
-) -> bool:
+    kernel: Any, outcome: Outcome, rows: np.ndarray, outputs: Outputs, table: np.ndarray, settings: Settings,
+    parameters: np.ndarray,
+) -> bool:  # fmt: skip
     """Whether conditions are violated; the run ends with the first record where they are."""
-    if not settings.stabilize or "project" not in kernel.program.routines:
+    if outputs.gives is not None:
+        violated = _given_way(kernel, rows, outputs, table, parameters)
+    elif not settings.stabilize or "project" not in kernel.program.routines:
         return False
-    violated = table[:, outputs.drift] > outputs.open
-    violated = np.flatnonzero(violated | _torn(kernel, outputs, table) | _pulled(kernel, outputs, table))
+    else:
+        violated = table[:, outputs.drift] > outputs.open
+        violated = violated | _torn(kernel, outputs, table) | _pulled(kernel, outputs, table)
+    violated = np.flatnonzero(violated)
     if len(violated):
         _spoil(outcome, Ending.OPEN, "", rows[violated[0]])
         _end_at(outcome, int(violated[0]))
     return bool(len(violated))
+
+
+def _given_way(
+    kernel: Any, rows: np.ndarray, outputs: Outputs, table: np.ndarray, parameters: np.ndarray
+) -> np.ndarray:  # fmt: skip
+    """At which records links are far off, and go on being so: a machine is driven to where it cannot go."""
+    far = np.zeros(len(rows), dtype=bool)
+    assert outputs.gives is not None
+    wide = np.flatnonzero(table[:, outputs.drift] > outputs.gives.min(initial=np.inf))
+    if len(wide):
+        program, end = kernel.program, 1 + kernel.program.state_size
+        here = rows[wide]
+        values = np.broadcast_to(parameters, (len(wide), len(parameters)))
+        gaps = Interpreter(program).evaluate_rows("conditions", here[:, :1], here[:, 1:end], here[:, end:], values)[0]
+        far[wide] = (np.abs(gaps) > outputs.gives).any(axis=1)
+    return _lasting(far)
 
 
 def _torn(kernel: Any, outputs: Outputs, table: np.ndarray) -> np.ndarray:
@@ -255,6 +279,17 @@ def _energy(
 
     kinetic, total = table[:, places].T
     found = complaint(rows[:, 0], kinetic, total, energies, settings)
+    if found is None and METHODS[settings.method].warm == 1 and hasattr(kernel, "fixed"):
+        check = StepCheck(kernel, parameters, settings)
+
+        def again(row: int, parts: int) -> float:
+            after = check.after(rows[row], settings.step / parts, parts)
+            if after is None:
+                return np.inf
+            values = kernel.evaluate(outputs.routine, float(rows[row + 1, 0]), after, rows[row, end:], parameters)
+            return float(values[0][places[1]])
+
+        found = jumped(kinetic, total, settings.step, energies, again)
     if found is not None:
         _spoil(outcome, Ending.ENERGY, found[1], rows[found[0]])
     return found is not None

@@ -57,7 +57,7 @@ class StepCheck:
 
     def error(self, row: np.ndarray, ranges: np.ndarray, h: float) -> float:
         """Error of a step h [s] from a record, as a share of the motion, NaN if nothing moves or no step is made."""
-        coarse, fine = (self._after(row, h / n, n * self.count) for n in (1, 2))
+        coarse, fine = (self.after(row, h / n, n * self.count) for n in (1, 2))
         if fine is None:
             return np.nan
         if coarse is None:
@@ -73,7 +73,8 @@ class StepCheck:
             squares += [wrong @ wrong, moved @ moved]
         return float(np.sqrt(squares[0] / squares[1])) if squares[1] > 1e-18 else np.nan
 
-    def _after(self, row: np.ndarray, h: float, steps: int) -> np.ndarray | None:
+    def after(self, row: np.ndarray, h: float, steps: int) -> np.ndarray | None:
+        """The state some steps h [s] behind a record, None if they cannot be made."""
         end = 1 + self.kernel.program.state_size
         if not np.all(np.isfinite(row)):
             return None

@@ -1,0 +1,51 @@
+"""Links that give way: a machine that is driven to where it cannot go is no machine that runs as planned."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from kompono import Body, Ground, RunWarning, Subsystem, simulate, simulate_many, time
+from kompono.library import Drive, Prismatic, Revolute, solids
+
+OPTIONS = {"until": 0.6, "step": 2e-4, "every": 5, "engine": "discrete"}
+LONG = np.pi / 6  # [rad] the crank's angle at which its rod is too short
+
+
+class Toggle(Subsystem):
+    """A crank that is driven by a rod of half its length: beyond 30 degrees the rod is too short."""
+
+    def __init__(self, size: float = 1.0) -> None:
+        self.ground = Ground()
+        self.crank, self.rod = (
+            Body(solids.rod(mass=1, length=x * size, radius=0.02 * size, axis="x")) for x in (1.0, 0.5)
+        )
+        self.slider = Body(solids.box(mass=1.0, size=(0.1 * size,) * 3))
+        lean = np.arcsin(2 * np.sin(0.2))
+        half = 0.5 * size
+        self.pin = Revolute(self.ground, self.crank.at(-half, 0, 0), axis="y", angle=0.2, angle_rate=1.0)
+        self.knee = Revolute(self.crank.at(half, 0, 0), self.rod.at(-half / 2, 0, 0), axis="y", angle=-0.2 - lean)
+        out = size * (np.cos(0.2) + 0.5 * np.cos(lean))
+        self.slide = Prismatic(self.ground, self.slider, axis="x", displacement=out)
+        self.wrist = Revolute(self.rod.at(half / 2, 0, 0), self.slider, axis="y")
+        self.drive = Drive(self.pin, 0.2 + time)
+
+
+@pytest.mark.filterwarnings("ignore::kompono.errors.ModelWarning")
+@pytest.mark.parametrize("size", [1.0, 0.05])
+def test_a_machine_that_locks_says_so_whatever_its_size(size: float) -> None:
+    with pytest.warns(RunWarning, match="links give way"):
+        result = simulate(Toggle(size), **OPTIONS)
+    assert LONG - 0.2 < result.status.time < LONG - 0.2 + 0.08
+    assert result.time[-1] == pytest.approx(result.status.time)
+    with pytest.warns(RunWarning, match="links give way"):
+        many = simulate_many(Toggle(size), runs=2, **OPTIONS)
+    assert [status.kind for status in many.status] == [result.status.kind] * 2
+
+
+@pytest.mark.filterwarnings("ignore::kompono.errors.ModelWarning")
+def test_before_it_locks_nothing_is_said_nor_where_links_are_soft_by_wish() -> None:
+    assert simulate(Toggle(), **OPTIONS | {"until": 0.3}).status.ok
+    soft = simulate(Toggle(), **OPTIONS, stiffness={"knee": (1e5, 1e3)})
+    assert soft.status.ok
+    assert soft["drift.position"].max() > 0.05
