@@ -178,6 +178,7 @@ class _Gather:
         self.good = np.array([i for i in range(variation.runs) if i not in starts.failed])
         self.counts = dict.fromkeys(("steps", "steps_on_lanes", "evaluations", "rejected"), 0)
         self.events: dict[int, list[Any]] = {}
+        self.leaps: dict[int, list[Any]] = {}
         self.statistics: dict[str, Any] = {}
 
     def batch(self, lanes: int) -> Batch:
@@ -206,7 +207,9 @@ class _Gather:
                     self.counts[name] += outcome.statistics.get(name, 0)
                 if "events" in outcome.statistics:
                     self.events[run] = outcome.statistics["events"]
-                if outcome.ok:
+                if leaps := outcome.statistics.get("fallback"):
+                    self.leaps[int(run)] = leaps
+                elif outcome.ok:
                     through[int(run)] = outcome.samples
         self._check_steps(through)
 
@@ -230,6 +233,7 @@ class _Gather:
         program, chosen = self.simulation.program, [self.outputs.computed[i] for i in self.outputs.wanted]
         about = {"method": self.settings.method, "engine": self.simulation.engine, "step": self.settings.step}
         events = {"events": [self.events.get(i, []) for i in range(len(self.status))]} if program.events else {}
+        leaps = {"fallback": dict(sorted(self.leaps.items()))} if self.leaps else {}
         return Ensemble(
             self.times,
             [channel.name for channel in chosen],
@@ -246,6 +250,7 @@ class _Gather:
                 "bytes": self.table.nbytes,
                 **self.statistics,
                 **events,
+                **leaps,
             },
             model=self.simulation.name,
         )

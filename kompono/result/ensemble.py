@@ -90,14 +90,19 @@ class Ensemble(Mapping[str, np.ndarray]):
             known = np.flatnonzero(np.isfinite(self.table[i]).any(axis=1))
             rows = int(known[-1]) + 1 if len(known) else 0
         values = {name: float(values[i]) for name, values in self.varied.items()}
-        own = {"events": self.statistics["events"][i]} if "events" in self.statistics else {}
+        shared, own = dict(self.statistics), {}
+        leaps = shared.pop("fallback", {})
+        if "events" in shared:
+            own["events"] = shared["events"][i]
+        if i % self.runs in leaps:
+            own["fallback"] = leaps[i % self.runs]
         return Result(
             self.time[:rows],
             self.names,
             self.table[i, :rows],
             units=self.units,
             status=status,
-            statistics={**self.statistics, **own, "run": i % self.runs, "varied": values},
+            statistics={**shared, **own, "run": i % self.runs, "varied": values},
             model=self.model,
         )
 

@@ -176,6 +176,14 @@ def test_a_rattling_slider_runs_on(method: str) -> None:
     assert energy.max() <= energy[0] * (1 + 1e-9)
 
 
+def test_runs_of_an_ensemble_tell_what_they_went_over() -> None:
+    many = simulate_many(Rattling(), until=0.01, step=1e-3, initial={"slide.displacement.rate": [0.1, 0.7]})
+    alone = simulate(Rattling(), until=0.01, step=1e-3)
+    assert many.run(1).statistics["fallback"] == alone.statistics["fallback"]
+    assert many.run(-1).statistics["fallback"] == alone.statistics["fallback"]
+    assert set(many.statistics["fallback"]) >= {1}
+
+
 def test_what_comes_to_rest_needs_no_such_step() -> None:
     result = simulate(Rattling(0.5), until=0.05)
     assert result.status.ok
