@@ -78,7 +78,7 @@ def test_a_thread_keeps_the_code_it_is_in() -> None:
 @pytest.mark.skipif(not SIZES.exists(), reason="memory is measured on Linux")
 def test_simulating_again_and_again_leaves_nothing_behind() -> None:
     model = Pendulum(angle=0.3)
-    assert growth(lambda _: kompono.simulate(model, until=0.01), 200, 50) < 3.0
+    assert growth(lambda _: kompono.simulate(model, until=0.01), 100, 40) < 3.0
 
 
 @pytest.mark.skipif(not SIZES.exists(), reason="memory is measured on Linux")
