@@ -13,7 +13,7 @@ takes some dozens of pieces more to come there, and all that slip turns on the w
 
 Slip straight along the direction chosen does not turn, however slow it is: its pieces are as long as the method damps
 what it has to the side, which is rounding: 2.7 T for rk4. Once that is more, pieces are as above. In most runs straight
-slip is marked so, and tells nothing to divide for (`solve/laws/straight`).
+slip is marked so, and tells nothing to divide for (`straight_slip`).
 
 Slips tell their speed, over that below which they lean, beside the guards (`trace_slopes`), those of parts as well.
 """
@@ -93,7 +93,8 @@ def longest(machine: Machine, damps: float) -> tuple[Value, Value]:
 def _told(code: Code, number: Value) -> tuple[Value, Value]:
     """The speed of slip over that below which it leans, and whether it is straight."""
     is_straight = number >= STRAIGHT
-    return code.select(is_straight, number * (1.0 / STRAIGHT), number), is_straight
+    once = code.select(is_straight, number * (1.0 / STRAIGHT), number)
+    return code.select(once >= STRAIGHT, once * (1.0 / STRAIGHT), once), is_straight
 
 
 def end_of_piece(machine: Machine, span: tuple[Value, Value], damps: float) -> tuple[Value, Value, Value]:
