@@ -6,7 +6,7 @@ would have ended, so the grid start + k h is kept. Chunks end on the grid only.
 
 from __future__ import annotations
 
-from kompono.compile import events, sampling, slow_slip, straight_slip
+from kompono.compile import events, sampling, slow_slip
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, INT, Value
 from kompono.compile.loop_fixed import StepRule, make_piece
@@ -71,7 +71,6 @@ def _piece(machine: Machine, step: StepRule, now: tuple[Value, Value, Value, Val
         end = sampling.stop_at(machine, whole)
     stop, size, near = end, None, Value(code, "false", BOOL)
     if slow_slip.divides(machine):
-        machine.fail(straight_slip.is_shown(machine, time), ChunkEnd.STRAIGHT)
         end, size, near = slow_slip.end_of_piece(machine, (time, end), step.damps)
     short = inside | (end < whole)
     make_piece(machine, step, (time, end), short)

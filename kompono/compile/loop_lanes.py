@@ -7,7 +7,7 @@ and makes it again by the loop for one run. Samples are at the same times in all
 
 from __future__ import annotations
 
-from kompono.compile import dips, events, sampling, slow_slip, straight_slip
+from kompono.compile import dips, events, sampling, slow_slip
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import INT, Value, anywhere, spread
 from kompono.compile.lane_moves import RESTS, LaneMoves
@@ -74,8 +74,9 @@ def _piece(machine: LaneMachine, step: StepRule, moves: LaneMoves, span: tuple[V
         code.copy(machine.vector("near_before"), machine.vector("near"), 2)
         code.copy(machine.vector("rank_before"), machine.vector("rank"), 1)
     if slow_slip.divides(machine):
-        divided = slow_slip.longest(machine, step.damps)[0] < end - time
-        machine.trouble.set(machine.trouble.get() | divided | straight_slip.is_shown(machine, time))
+        size, _, straight = slow_slip.longest(machine, step.damps)
+        alone = (size < end - time) | straight & slow_slip.may_be_marked(machine, time)
+        machine.trouble.set(machine.trouble.get() | alone)
     make_piece(machine, step, (time, end), short)
     _watch_for_events(machine, time, end)
     with code.when(~short):

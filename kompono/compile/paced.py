@@ -22,6 +22,7 @@ PACED = 10  # numbers there are
 CLOSE = 2.5e-9  # [s]: the shortest pieces where slip ends
 SPARED = 1e4  # of the finest pieces: for so long nobody comes closer again where that gained nothing
 TIRED = 1000.0  # steps for which nothing is taken for straight where something was, and turned
+TRUE = STRAIGHT * STRAIGHT  # what slip tells that may be marked as straight, at least
 NEAR = 4.0  # speeds below which a direction leans: slip that is slower is near by
 
 

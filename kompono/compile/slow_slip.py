@@ -22,11 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, REAL, Code, Value, anywhere
 from kompono.compile.law_bounds import BRIEF
 from kompono.compile.law_state import IDLE
 from kompono.compile.machine import Machine, tells_slopes
-from kompono.compile.paced import CLOSER, MADE, NEAR, SHORT, SIZE, SPARED, WAITS, WISH
+from kompono.compile.paced import BENT, CLOSER, MADE, MARKS, NEAR, SHORT, SIZE, SPARED, TRUE, WAITS, WISH
 from kompono.translate.laws.naming import STRAIGHT
 from kompono.translate.program import LawUnit
 
@@ -51,8 +52,9 @@ def divides(machine: Machine) -> bool:
     return bool(planar(machine.program.laws)) and tells_slopes(machine.program)
 
 
-def longest(machine: Machine, damps: float) -> tuple[Value, Value]:
-    """How long the next piece of a step may be, on each lane, and whether slip that turns may come to rest in it.
+def longest(machine: Machine, damps: float) -> tuple[Value, Value, Value]:
+    """How long the next piece of a step may be, on each lane, whether slip that turns may come to rest in it, and
+    whether some that is straight may be marked so.
 
     Slopes at the present state are known. What dies away in some time still does in steps `damps` times as long.
     """
@@ -60,6 +62,7 @@ def longest(machine: Machine, damps: float) -> tuple[Value, Value]:
     whole = 2.0 * machine.block.step_size  # more than enough, whatever rounding does
     calm = code.math("maxnum", whole, 4.0 * CALM)  # the same before its share
     found, near = code.variable(machine.lanes.real, whole), code.variable(machine.lanes.truth, False)
+    straightest = code.variable(machine.lanes.real, 0.0)
     last, made = paced[SIZE], paced[MADE]
     finest = code.select(paced[CLOSER] > 0.0, paced[CLOSER], machine.block.finest)
     with code.when(machine.block.acting > IDLE):
@@ -68,6 +71,7 @@ def longest(machine: Machine, damps: float) -> tuple[Value, Value]:
                 k = i * apart + first
                 speed, is_straight = _told(code, now[k])
                 earlier, _ = _told(code, before[k])
+                straightest.set(code.math("maxnum", straightest.get(), now[k]))
                 is_straight = is_straight & (made > 0.0)
                 stiff, straight = finest * speed, 2.0 * damps * finest * speed
                 falls = earlier - speed
@@ -87,7 +91,8 @@ def longest(machine: Machine, damps: float) -> tuple[Value, Value]:
                 shorter = (size.get() > 0.0) & (size.get() < found.get())
                 found.set(code.select(shorter, size.get(), found.get()))
     most = GROWS * last
-    return code.select((last > 0.0) & (most < found.get()), most, found.get()), near.get()
+    size = code.select((last > 0.0) & (most < found.get()), most, found.get())
+    return size, near.get(), straightest.get() >= TRUE
 
 
 def _told(code: Code, number: Value) -> tuple[Value, Value]:
@@ -99,13 +104,20 @@ def _told(code: Code, number: Value) -> tuple[Value, Value]:
 
 def end_of_piece(machine: Machine, span: tuple[Value, Value], damps: float) -> tuple[Value, Value, Value]:
     """Where the next piece of a step ends, how long it might be, and whether slip that turns may come to rest in it, on
-    one lane; no piece is a small rest.
+    one lane; no piece is a small rest. The loop ends if slip is to be marked first.
     """
     time, end = span
-    code, rest, (size, near) = machine.code, end - time, longest(machine, damps)
+    code, rest, (size, near, straight) = machine.code, end - time, longest(machine, damps)
+    machine.fail(straight & may_be_marked(machine, time), ChunkEnd.STRAIGHT)
     half = 0.5 * rest
     moved = time + code.select(size < half, size, half)
     return code.select((size < rest) & (moved > time) & (moved < end), moved, end), size, near
+
+
+def may_be_marked(machine: Machine, at: Value) -> Value:
+    """Whether slip that is straight may be marked so, on each lane: behind a piece that has shown it."""
+    paced = machine.vector("paced")
+    return (paced[MARKS] > 0.0) & (paced[MADE] > 0.0) & (paced[BENT] <= at)
 
 
 def note(machine: Machine, size: Value, made: Value | float) -> None:

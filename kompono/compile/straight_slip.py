@@ -7,41 +7,21 @@ rounding (`answer.trace_guards`).
 
 What shows it is the first piece of a step behind an event: slip that turns has something to the side then. Each unit
 tells so beside its guards, through all borders, so that a part is marked alike wherever it runs, and nobody is asked
-for more. The loop ends there, before the next piece, and the modes are changed in Python, as at events. Nothing else
-is: neither direction nor speeds.
+for more. The loop ends there (`slow_slip.end_of_piece`), and before the next piece modes are changed in Python, as at
+events. Neither directions nor speeds are.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from kompono.compile.emit import Value, anywhere
-from kompono.compile.machine import Machine
-from kompono.compile.paced import BENT, MADE, MARKS, SIZE, TIRED, Leaning
-from kompono.compile.slow_slip import planar
-from kompono.translate.laws.naming import STRAIGHT
+from kompono.compile.paced import BENT, MARKS, SIZE, TIRED, TRUE, Leaning
 
 if TYPE_CHECKING:
     from kompono.compile.run import Run
-
-TRUE = STRAIGHT * STRAIGHT  # what slip tells that may be marked, at least
-
-
-def is_shown(machine: Machine, at: Value) -> Value:
-    """Before a piece of a step, on each lane: whether the one before has shown slip to be straight, which may be marked
-    now.
-    """
-    code, laws, paced, slopes = machine.code, machine.program.laws, machine.vector("paced"), machine.vector("slopes")
-    found = code.variable(machine.lanes.truth, False)
-    asks = (paced[MARKS] > 0.0) & (paced[MADE] > 0.0) & (paced[BENT] <= at)
-    with code.when(anywhere(asks)):
-        for first, apart, count in planar(laws):
-            with code.loop(count) as i:
-                found.set(found.get() | (slopes[i * apart + first] >= TRUE))
-    return found.get() & asks
 
 
 def allow(run: Run) -> None:
@@ -54,7 +34,7 @@ def allow(run: Run) -> None:
 
 def mark(run: Run) -> None:
     """Mark what shows that it is straight."""
-    paced, settle, shares = run._vector("paced"), run.settle, run._vector("slopes")
+    paced, settle, shares = run._vector("paced"), cast(Any, run.settle), run._vector("slopes")
     straight = np.flatnonzero(shares >= TRUE)
     run.state[:] = settle.mark(run.state, straight)
     if np.count_nonzero(shares[run._in_planes]) == len(straight):

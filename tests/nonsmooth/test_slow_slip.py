@@ -231,9 +231,9 @@ def test_straight_slip_in_a_component_is_not_divided(closed: list[str]) -> None:
 
 def test_fast_slip_that_is_straight_is_not_divided_as_it_ends() -> None:
     """It is marked long before, when it has next to nothing to the side."""
-    result = simulate(Coin(start=(0.3, 0.5)), until=0.3, step=1e-3, method="rk4", progress=False).check()
+    result = simulate(Whole(Coin(start=(0.3, 0.5))), until=0.3, step=1e-3, method="rk4", progress=False).check()
     [(at, what)] = result.statistics["events"]
-    assert what == "felt.sticks"
+    assert what == "part.felt.sticks"
     assert abs(at - np.hypot(0.3, 0.5) / (0.3 * G)) < 1e-12
     assert result.statistics["steps"] == 301
 
@@ -288,6 +288,23 @@ def test_ensembles_make_the_same_pieces() -> None:
     many = same(Rough(), given, method="rk4", progress=False)
     assert 0 < many.statistics["steps_alone"] < many.statistics["steps"]
     assert many.statistics["steps"] > 6 * 200
+
+
+class Loose(Coin):
+    """The friction of a coin that a slope pulls straight may be set, and how fast it begins."""
+
+    def __init__(self) -> None:
+        super().__init__(slope=0.3 * G)
+        self.mu = Parameter(0.3)
+        self.felt.limit = self.mu * 0.2 * G
+
+
+def test_ensembles_mark_straight_slip_as_single_runs_do() -> None:
+    """From rest, or fast at first; with 0.4 the second kind stops, and the first holds."""
+    mu, speed = np.meshgrid([0.28, 0.299, 0.4], [0.0, 0.05])
+    given: dict[str, Any] = {"parameters": {"part.mu": mu.ravel()}, "initial": {"part.plane.x.rate": speed.ravel()}}
+    many = same(Whole(Loose()), {**given, "until": 0.2, "step": 1e-3}, method="rk4", progress=False)
+    assert 6 * 200 < many.statistics["steps"] < 6 * 202
 
 
 def test_gradients_go_back_along_the_pieces() -> None:

@@ -253,7 +253,7 @@ def trace_slopes(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
         if unit.shape.slips == PLANE:
             slip = answer.rate[unit.slip_row : unit.slip_row + PLANE, :]
             speed, aside = _norm(slip), _aside(slip, _chosen(unit, tracer))
-            true = ca.if_else(aside < TRUE * BENT * _larger(speed, WIDE * slips), STRAIGHT**2, STRAIGHT)
+            true = ca.if_else(aside < TRUE * BENT * speed + TRUE * BENT * WIDE * slips, STRAIGHT**2, STRAIGHT)
             shares = _larger(speed / ca.if_else(slips, slips, 1), 1) * ca.if_else(aside < STEADY * speed, true, 1)
             values[unit.dry] = ca.if_else(ca.logic_and(acts, slips > 0), shares, 0)
     return values
