@@ -67,7 +67,7 @@ def longest(machine: Machine, damps: float) -> tuple[Value, Value, Value]:
     finest = code.select(paced[CLOSER] > 0.0, paced[CLOSER], machine.block.finest)
     with code.when(machine.block.acting > IDLE):
         for first, apart, count in planar(machine.program.laws):
-            with code.loop(count) as i:
+            with code.loop(count) as i, code.when(anywhere(now[i * apart + first] > 0.0)):
                 k = i * apart + first
                 speed, is_straight = _told(code, now[k])
                 earlier, _ = _told(code, before[k])
