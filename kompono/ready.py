@@ -32,9 +32,6 @@ def settle(
         except RunError as found:
             failed[run] = found
     states, jammed = started(simulation, states, values, feed, time, 0.0 if chosen else step)
-    if simulation.settler is not None and not chosen:
-        for run in (run for run in range(len(states)) if run not in {*failed, *jammed}):
-            states[run] = simulation.settler.straighten(time, states[run], feed.at(time), values[run], step)
     return states, values, {**jammed, **failed}
 
 

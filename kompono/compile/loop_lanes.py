@@ -74,7 +74,9 @@ def _piece(machine: LaneMachine, step: StepRule, moves: LaneMoves, span: tuple[V
         code.copy(machine.vector("near_before"), machine.vector("near"), 2)
         code.copy(machine.vector("rank_before"), machine.vector("rank"), 1)
     if slow_slip.divides(machine):
-        machine.trouble.set(machine.trouble.get() | (slow_slip.longest(machine, step.damps)[0] < end - time))
+        size, _, straight = slow_slip.longest(machine, step.damps)
+        alone = (size < end - time) | straight & slow_slip.may_be_marked(machine, time)
+        machine.trouble.set(machine.trouble.get() | alone)
     make_piece(machine, step, (time, end), short)
     _watch_for_events(machine, time, end)
     with code.when(~short):

@@ -16,12 +16,13 @@ from kompono.translate.laws.naming import STRAIGHT
 SIZE, MADE = 0, 1  # how long a piece might have been, and was [s]; 0 if an event has cut it
 CLOSER, WISH = 2, 3  # the shortest pieces now [s], 0 for the finest; 1 to come closer is wished for, -1 to go back
 SHORT, WAITS = 4, 5  # pieces since the last event that were shorter than the finest; until when nobody comes closer
-BENT = 6  # until when no slip is taken for straight (`solve/laws/straight`)
-KEPT, TRIES = 7, 8  # steps until one is not projected (see `kept_steps`), and how many there are behind a vain one
-PACED = 9  # numbers there are
+MARKS, BENT = 6, 7  # whether slip may be marked as straight (`straight_slip`), and until when it is not
+KEPT, TRIES = 8, 9  # steps until one is not projected (see `kept_steps`), and how many there are behind a vain one
+PACED = 10  # numbers there are
 CLOSE = 2.5e-9  # [s]: the shortest pieces where slip ends
 SPARED = 1e4  # of the finest pieces: for so long nobody comes closer again where that gained nothing
 TIRED = 1000.0  # steps for which nothing is taken for straight where something was, and turned
+TRUE = STRAIGHT * STRAIGHT  # what slip tells that may be marked as straight, at least
 NEAR = 4.0  # speeds below which a direction leans: slip that is slower is near by
 
 

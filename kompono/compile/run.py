@@ -17,13 +17,13 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from kompono.compile import sampling
+from kompono.compile import sampling, straight_slip
 from kompono.compile.block import Block, ChunkEnd, guard_count, layout
 from kompono.compile.crowd import CALM, Crowd
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import acts, inputs_at, zeros_on_a_line
-from kompono.compile.paced import BENT, TIRED, WISH, Leaning, come_closer, comes_closer
+from kompono.compile.paced import WISH, Leaning, come_closer, comes_closer
 from kompono.compile.settle_block import SettleMemory
 from kompono.compile.slow_slip import PLANAR
 from kompono.compile.tiers import Takeover
@@ -85,10 +85,6 @@ class Run(ABC):
         self._address = ctypes.addressof(self._block)
         self.crowd, self.leaps = Crowd(len(program.laws)), []
         self._in_planes = [k for k, unit in enumerate(program.laws) if unit.kind == PLANAR]
-        marked = [k for k in self._in_planes if program.laws[k].straight]
-        self._slips = {
-            k: program.mode_places[program.laws[k].modes[0]] for k in marked
-        }  # that may be marked as straight
 
     def _vector(self, name: str) -> np.ndarray:
         offset, size = self._places[name]
@@ -193,6 +189,8 @@ class Run(ABC):
 
     def advance(self, steps: int) -> ChunkEnd:
         """Go on by so many steps (adaptive: attempts) or until something ends the chunk."""
+        if self._in_planes and self._equal_steps:
+            straight_slip.allow(self)
         with self._helpers.at_work(self._vector("work")) if self._helpers else nullcontext():
             return self._advance(steps)
 
@@ -241,6 +239,11 @@ class Run(ABC):
                 self.jam = found.message
                 return ChunkEnd.NO_FORCES
             return None
+        if status is ChunkEnd.STRAIGHT:
+            straight_slip.mark(self)
+            self._block.checked = self._block.rated = 0
+            self._begin_anew()
+            return None
         if status is ChunkEnd.CLOSED:
             return None
         if status is ChunkEnd.LONG:
@@ -273,14 +276,14 @@ class Run(ABC):
         recent = self.crowd.recent(block.time, self._usual_step, fired.tolist())
         paced, shares = self._vector("paced"), self._vector("slopes")[self._in_planes]
         closer = comes_closer(paced, shares, block.finest)
-        straight = [k for k, place in self._slips.items() if self.state[place] < 0.0]
         leaning = Leaning(2.0 ** min(max(recent - CALM, 0), 60), closer, bool(paced[WISH]))
-        told.leaning = leaning
+        told.leaning, told.turned = leaning, False
         try:
             self.state[:], happened = self.settle(*now, fired, self._equal_steps)
         finally:
             told.leaning = Leaning()
         come_closer(paced, leaning.shortest, block.finest, block.time)
+        straight_slip.settled(paced, leaning, told.turned, block.time, self._equal_steps)
         self._block.acting = acts(self._program, self.state)
         pending[first:] = armed[first:] = 0.0
         self._vector("spared")[first:] = self._vector("seen")[first:] = 0.0
@@ -292,17 +295,6 @@ class Run(ABC):
         crowded = self.crowd.count(block.time, self._usual_step, {int(unit) for unit in fired})
         if crowded >= 0:
             self._leap(crowded)
-        elif self._slips and self._equal_steps and leaning.times == 1.0 and not leaning.closer:
-            self._straighten([k for k in straight if k in fired])
-
-    def _straighten(self, bent: list[int]) -> None:
-        """Mark what slips straight from here on, but for a while if some that did have turned."""
-        block, paced, settle = self._block, self._vector("paced"), getattr(self.settle, "straighten", None)
-        if any(self.state[self._slips[k]] > 0.0 for k in bent):
-            paced[BENT] = block.time + TIRED * self._equal_steps
-        if settle is not None and block.time >= paced[BENT]:
-            now = block.time, self.state, inputs_at(self._table, block.time), self._parameters
-            self.state[:] = settle(*now, self._equal_steps)
 
     def _leap(self, unit: int) -> None:
         """Make one step over all that happens, for events of a unit crowd here."""

@@ -13,7 +13,7 @@ takes some dozens of pieces more to come there, and all that slip turns on the w
 
 Slip straight along the direction chosen does not turn, however slow it is: its pieces are as long as the method damps
 what it has to the side, which is rounding: 2.7 T for rk4. Once that is more, pieces are as above. In most runs straight
-slip is marked so, and tells nothing to divide for (`solve/laws/straight`).
+slip is marked so, and tells nothing to divide for (`straight_slip`).
 
 Slips tell their speed, over that below which they lean, beside the guards (`trace_slopes`), those of parts as well.
 """
@@ -22,11 +22,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, REAL, Code, Value, anywhere
 from kompono.compile.law_bounds import BRIEF
 from kompono.compile.law_state import IDLE
 from kompono.compile.machine import Machine, tells_slopes
-from kompono.compile.paced import CLOSER, MADE, NEAR, SHORT, SIZE, SPARED, WAITS, WISH
+from kompono.compile.paced import BENT, CLOSER, MADE, MARKS, NEAR, SHORT, SIZE, SPARED, TRUE, WAITS, WISH
 from kompono.translate.laws.naming import STRAIGHT
 from kompono.translate.program import LawUnit
 
@@ -51,8 +52,9 @@ def divides(machine: Machine) -> bool:
     return bool(planar(machine.program.laws)) and tells_slopes(machine.program)
 
 
-def longest(machine: Machine, damps: float) -> tuple[Value, Value]:
-    """How long the next piece of a step may be, on each lane, and whether slip that turns may come to rest in it.
+def longest(machine: Machine, damps: float) -> tuple[Value, Value, Value]:
+    """How long the next piece of a step may be, on each lane, whether slip that turns may come to rest in it, and
+    whether some that is straight may be marked so.
 
     Slopes at the present state are known. What dies away in some time still does in steps `damps` times as long.
     """
@@ -60,14 +62,16 @@ def longest(machine: Machine, damps: float) -> tuple[Value, Value]:
     whole = 2.0 * machine.block.step_size  # more than enough, whatever rounding does
     calm = code.math("maxnum", whole, 4.0 * CALM)  # the same before its share
     found, near = code.variable(machine.lanes.real, whole), code.variable(machine.lanes.truth, False)
+    straightest = code.variable(machine.lanes.real, 0.0)
     last, made = paced[SIZE], paced[MADE]
     finest = code.select(paced[CLOSER] > 0.0, paced[CLOSER], machine.block.finest)
     with code.when(machine.block.acting > IDLE):
         for first, apart, count in planar(machine.program.laws):
-            with code.loop(count) as i:
+            with code.loop(count) as i, code.when(anywhere(now[i * apart + first] > 0.0)):
                 k = i * apart + first
                 speed, is_straight = _told(code, now[k])
                 earlier, _ = _told(code, before[k])
+                straightest.set(code.math("maxnum", straightest.get(), now[k]))
                 is_straight = is_straight & (made > 0.0)
                 stiff, straight = finest * speed, 2.0 * damps * finest * speed
                 falls = earlier - speed
@@ -87,24 +91,33 @@ def longest(machine: Machine, damps: float) -> tuple[Value, Value]:
                 shorter = (size.get() > 0.0) & (size.get() < found.get())
                 found.set(code.select(shorter, size.get(), found.get()))
     most = GROWS * last
-    return code.select((last > 0.0) & (most < found.get()), most, found.get()), near.get()
+    size = code.select((last > 0.0) & (most < found.get()), most, found.get())
+    return size, near.get(), straightest.get() >= TRUE
 
 
 def _told(code: Code, number: Value) -> tuple[Value, Value]:
     """The speed of slip over that below which it leans, and whether it is straight."""
     is_straight = number >= STRAIGHT
-    return code.select(is_straight, number * (1.0 / STRAIGHT), number), is_straight
+    once = code.select(is_straight, number * (1.0 / STRAIGHT), number)
+    return code.select(once >= STRAIGHT, once * (1.0 / STRAIGHT), once), is_straight
 
 
 def end_of_piece(machine: Machine, span: tuple[Value, Value], damps: float) -> tuple[Value, Value, Value]:
     """Where the next piece of a step ends, how long it might be, and whether slip that turns may come to rest in it, on
-    one lane; no piece is a small rest.
+    one lane; no piece is a small rest. The loop ends if slip is to be marked first.
     """
     time, end = span
-    code, rest, (size, near) = machine.code, end - time, longest(machine, damps)
+    code, rest, (size, near, straight) = machine.code, end - time, longest(machine, damps)
+    machine.fail(straight & may_be_marked(machine, time), ChunkEnd.STRAIGHT)
     half = 0.5 * rest
     moved = time + code.select(size < half, size, half)
     return code.select((size < rest) & (moved > time) & (moved < end), moved, end), size, near
+
+
+def may_be_marked(machine: Machine, at: Value) -> Value:
+    """Whether slip that is straight may be marked so, on each lane: behind a piece that has shown it."""
+    paced = machine.vector("paced")
+    return (paced[MARKS] > 0.0) & (paced[MADE] > 0.0) & (paced[BENT] <= at)
 
 
 def note(machine: Machine, size: Value, made: Value | float) -> None:

@@ -34,6 +34,7 @@ from kompono.solve.laws.alone import impulse_alone, mode_alone, turned
 from kompono.solve.laws.impact import impact
 from kompono.solve.laws.leaning import leaning_below
 from kompono.solve.laws.select import select
+from kompono.solve.laws.straight import unmarked
 from kompono.solve.laws.units import Kind, LawProblem, LawsInPlay, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Instant:
         self.idle: list[int] = []  # gaps that are closed, but that joints and drives hold
         settler.states.ask_modes(state)
         self.view = self._looks.first(state)
-        self._modes = settler.states.modes(state)  # all of them, as they change
+        self._modes, self.straight = unmarked(settler.states.modes(state), self.table)  # all of them, as they change
         self.before = self.modes()  # the first of each unit
         self._modes_before = self._modes.copy()
         self.touching, self._struck, self.turned = self._touching(), False, set[int]()
@@ -74,7 +75,7 @@ class Instant:
 
     def continue_at(self, state: np.ndarray) -> None:
         """Go on with another state, whose modes are the present ones but where laws choose others."""
-        self.state, self._modes = state, self.settler.states.other_modes(self._modes, state)
+        self.state, self._modes = state, unmarked(self.settler.states.other_modes(self._modes, state), self.table)[0]
 
     def column(self, row: int) -> Column:
         """What a unit force on a row does: to rows, measures and speeds."""

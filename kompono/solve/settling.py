@@ -27,6 +27,7 @@ class Now(threading.local):
         self.leaning = Leaning()  # below which speeds directions of slip in a plane lean
         self.known = np.zeros(0)  # what parts elsewhere told beside the guards that rose, for the next event
         self.idle: list[int] = []  # units that touched at the last event, held by joints
+        self.turned = False  # whether slip that was straight has turned at the last event, and goes on
 
 
 class Settler:
@@ -57,11 +58,9 @@ class Settler:
         that of the method [s], 0 if it varies.
         """
         from kompono.solve.instant import Instant
-        from kompono.solve.laws.straight import usual
         from kompono.solve.laws.units import NoForcesFit
 
-        state = usual(self.program, state.copy())
-        instant = Instant(self, time, state, inputs, parameters, step)
+        instant = Instant(self, time, state.copy(), inputs, parameters, step)
         self._check_numbers(np.where(instant.touching[:, None], instant.view.numbers, 0.0))
         if not self.steps:  # which are as far inside as they moved
             self._check_shifts(instant.view.gap)
@@ -76,18 +75,17 @@ class Settler:
                 struck, changed = struck + stopped, instant.choose(())
         except NoForcesFit as found:
             raise NoForces(instant.jam(found)) from found
-        self.now.idle = instant.idle
+        turned = instant.straight & (instant.modes() > 0.0)
+        self.now.idle, self.now.turned = instant.idle, bool(turned[list(fired)].any())
         return instant.settled(), [
             self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)
         ]
 
-    def straighten(
-        self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float
-    ) -> np.ndarray:  # fmt: skip
-        """The same state, where slip in a plane that is straight is marked so: equal steps are whole then."""
-        from kompono.solve.laws.straight import straighten
-
-        return straighten(self, time, state, inputs, parameters, step)
+    def mark(self, state: np.ndarray, units: np.ndarray) -> np.ndarray:
+        """The same state, where slip of these units is marked as straight (`compile/straight_slip`)."""
+        modes, places = self.states.modes(state), self.table.first_mode[units]
+        modes[places] = -np.abs(modes[places])
+        return self.states.with_modes(state, modes)
 
     def _check_numbers(self, numbers: np.ndarray) -> None:
         """Numbers (units, 5) are none where they left their bounds, see `Unit.numbers`."""

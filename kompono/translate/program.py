@@ -198,7 +198,7 @@ class LawUnit:
 
     `level` is that of a one-sided row, "position" or "speed", `impact` its law of restitution. Events (1), samples (2)
     or both (3) may make its gap or speed another one: `shifts`. Time moves, or may move, what is held in a `driven`
-    machine. Slip in a plane may be marked as `straight`, in models without components.
+    machine.
     """
 
     kind: int
@@ -213,7 +213,6 @@ class LawUnit:
     impact: str = "poisson"
     shifts: int = 0
     driven: bool = False
-    straight: bool = False
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from kompono import Result, Simulation, Subsystem, simulate
 from kompono.elsewhere.hosts import InProcess
 from kompono.request import Request
 from kompono.solve.settings import settings_of
+from kompono.solve.settling import Settler
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning", "ignore::kompono.RunWarning")
 RUN: dict[str, Any] = {"until": 0.4, "step": 1e-3}
@@ -83,3 +84,30 @@ def test_remote_is_sealed_to_the_last_bit(supplier: Callable[[str], Supplier], p
     assert sealed.statistics["events"] == remote.statistics["events"]
     assert len(sealed.statistics["events"]) >= 4
     assert max(count for _, asked in passes for count in asked) == 2
+
+
+def test_slip_is_marked_as_straight_alike_everywhere(supplier: Callable[[str], Supplier], monkeypatch: Any) -> None:
+    """A ball slips straight along its tray, wherever that is; to mark it takes one round trip."""
+    mark, trips = Settler.mark, list[int]()
+
+    def counted(self: Any, state: np.ndarray, units: np.ndarray) -> np.ndarray:
+        sessions = self.kernel.sessions(state) if self.program.opaque else []
+        before = sum(session.round_trips for session in sessions)
+        made = mark(self, state, units)
+        trips.append(sum(session.round_trips for session in sessions) - before)
+        return made
+
+    monkeypatch.setattr(Settler, "mark", counted)
+    made, run = supplier("tray"), {**RUN, "until": 0.6}
+    whole = simulate(Carried(), **run)
+    marks = len(trips)
+    assert marks > 0
+    for other in (
+        simulate(Carried(), closed=["part"], **run),
+        simulate(Carried(made.sealed), **run),
+        simulate(Carried(made.remote), **run),
+        elsewhere(Carried(), ("part",), until=0.6),
+    ):
+        assert other.status.ok, other.status
+        assert other.statistics["steps"] == whole.statistics["steps"]
+    assert sorted(trips) == [0] * (3 * marks) + [1] * (2 * marks)

@@ -20,7 +20,7 @@ import casadi as ca
 from kompono.translate.elimination.unknowns import Solution
 from kompono.translate.laws.along import replayed
 from kompono.translate.laws.handed import handed_numbers
-from kompono.translate.laws.naming import BENT, FIELDS, OWN, PUSHES, STRAIGHT, WIDE, feet_told
+from kompono.translate.laws.naming import BENT, FIELDS, OWN, PUSHES, STRAIGHT, TRUE, WIDE, feet_told
 from kompono.translate.laws.rows import HELD, OFF, SLIDES, LawRows, PlacedUnit
 from kompono.translate.laws.split import coefficients, split, told
 from kompono.translate.laws.stand_in import make_stand_in
@@ -243,8 +243,8 @@ def trace_open_slopes(rows: LawRows, answer: Acting) -> list[Scalar]:
 
 def trace_slopes(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
     """How fast the guards of open gaps rise, one for each `LawUnit`; of slip in a plane its speed over the one below
-    which its direction leans, at least 1, and `STRAIGHT` times that along the direction chosen; zero for others, and
-    for slip that is marked as straight.
+    which its direction leans, at least 1, and `STRAIGHT` times that along the direction chosen, twice if it may be
+    marked as straight; zero for others, and for slip that is marked so.
     """
     values: list[Scalar] = [ca.SX(0)] * len(rows.units)
     for unit, acts, slips, _ in rows.states(tracer, answer.rate):
@@ -253,7 +253,8 @@ def trace_slopes(rows: LawRows, tracer: Tracer, answer: Acting) -> list[Scalar]:
         if unit.shape.slips == PLANE:
             slip = answer.rate[unit.slip_row : unit.slip_row + PLANE, :]
             speed, aside = _norm(slip), _aside(slip, _chosen(unit, tracer))
-            shares = _larger(speed / ca.if_else(slips, slips, 1), 1) * ca.if_else(aside < STEADY * speed, STRAIGHT, 1)
+            true = ca.if_else(aside < TRUE * BENT * speed + TRUE * BENT * WIDE * slips, STRAIGHT**2, STRAIGHT)
+            shares = _larger(speed / ca.if_else(slips, slips, 1), 1) * ca.if_else(aside < STEADY * speed, true, 1)
             values[unit.dry] = ca.if_else(ca.logic_and(acts, slips > 0), shares, 0)
     return values
 

@@ -20,9 +20,10 @@ FIELDS = (
     "unit",
 )  # of a row in the table of laws, which has them one after the other: first all kinds
 OFF, HELD, SLIDES = 0.0, 1.0, 2.0  # kinds of rows: z = 0; w = 0; z = -direction * limit
-STRAIGHT = 1e30  # so many times more is told of the speed of slip that does not turn
+STRAIGHT = 1e30  # so many times more is told of the speed of slip that does not turn; twice if it may be marked so
 WIDE = 128.0  # times the speed below which slip that is straight leans: a step in place of its shortest pieces
 BENT = 1e-12  # part of slip, or of that speed, to the side of the direction chosen: it is not straight
+TRUE = 0.1  # of that, of both: slip with less to the side may be marked as straight
 BACK = 1e-16  # [m, m/s, rad, rad/s] of what is held: less is not brought back
 ASKEW = 1e-15  # of the speed of slip: a speed of its gap that is less is rounding
 PUSHES, OWN = -1, -2  # counts of one measure that is never negative; the latter is the force of row `unit` of the table

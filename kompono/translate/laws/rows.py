@@ -21,7 +21,6 @@ from kompono.spatial.pose import Motion
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.laws.changing import shifts
 from kompono.translate.laws.driven import is_driven
-from kompono.translate.laws.marked import is_whole
 from kompono.translate.laws.naming import PUSHES, WIDE
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.program import LawUnit
@@ -102,8 +101,7 @@ class LawRows:
     ) -> LawUnit:  # fmt: skip
         names = {ONE_SIDED: ("closed",), DRY: ("slips",), PLANAR: ("slips", "direction.x", "direction.y")}[kind]
         found = tuple(places[modes[name]] for name in names)
-        guard, straight = len(self.model.events) + number, kind == PLANAR and is_whole(self.model)
-        return LawUnit(kind, row, contact, *span, found, guard, path, level, impact, straight=straight)
+        return LawUnit(kind, row, contact, *span, found, len(self.model.events) + number, path, level, impact)
 
     def _measure(self, shape: Unit, gap_row: int, path: str) -> tuple[int, int]:
         """Which measures limit a unit's friction: first and count."""
