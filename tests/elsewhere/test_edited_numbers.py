@@ -1,5 +1,5 @@
-"""Models with parts elsewhere are kept: another number around such a part traces and compiles nothing, and moves as in a
-new process to the last bit. A part that does something else is another part, whatever its supplier says that it is.
+"""Models with parts elsewhere are kept: another number around such a part traces and compiles nothing, and moves as in
+a new process to the last bit. A part that does something else is another part, whatever its supplier says that it is.
 """
 
 from __future__ import annotations
