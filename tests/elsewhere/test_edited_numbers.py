@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +14,10 @@ import casadi as ca
 import numpy as np
 import pytest
 from elsewhere.suppliers import Supplier
-from parts.test_edited_numbers import asked
+from parts.test_edited_numbers import Cased, asked, survey
 from sealed.machines import PAIRS
 from translate.test_lengths import traced
+from translate.test_numbers import Shelf, translated
 
 from kompono import Body, Ground, Output, RemoteError, Simulation, Subsystem, seal
 from kompono.compile import targets
@@ -23,7 +25,10 @@ from kompono.elsewhere.hosts import InProcess
 from kompono.library import DryFriction, EndStops, Gravity, Revolute, SpringDamper, Weld
 from kompono.request import Request
 from kompono.solve.settings import settings_of
+from kompono.starting import closed_start
+from kompono.translate import closed_parts
 from kompono.translate.far_calls import far_function, find_far
+from kompono.translate.parts.far import function_names
 from kompono.translate.texts import callbacks, read, written
 
 __all__ = ["asked", "traced"]  # fixtures
@@ -208,6 +213,33 @@ def test_which_parts_are_elsewhere_counts(asked: set[str]) -> None:
     assert first == again
     assert not {name for name in asked if "." not in name}
     assert all(one == first[0] for one in first)
+
+
+@pytest.mark.parametrize("make", [lambda share: Cased(survey.Clocked, share), lambda share: held_linkage(share)])
+def test_a_rank_finds_the_numbers_of_its_parts_by_itself(make: Callable[[float], Subsystem]) -> None:
+    """Names of functions tell their code and all their numbers. What a process works out of a part it keeps is what
+    the first one knows of that, who may have it from the shelf.
+    """
+    shelf = Shelf()
+    for share in (1.0, 1.003):
+        near = translated(make(share), shelf)
+        assert near.program.routines["outputs"]
+        engine: Any = near.engine
+        own = closed_parts(make(share), Request(), closed_start)
+        assert [called(part) for part in own] == [called(part) for part in engine.compartment.parts]
+
+
+def called(part: Any) -> list[str]:
+    """Names of all functions of a part, with their numbers."""
+    return [part.numbered(name).function.name() for name in function_names(part)]
+
+
+def held_linkage(share: float) -> Subsystem:
+    """A linkage with a loop, closed, some of whose numbers are other ones."""
+    made = PAIRS["linkage"][0]()
+    made.closed = True
+    made.rod.solid = replace(made.rod.solid, mass=share * made.rod.solid.mass)
+    return PAIRS["linkage"][1](made)
 
 
 def test_functions_elsewhere_are_known_by_name() -> None:
