@@ -1,4 +1,4 @@
-"""Closed parts of a machine with loops on ranks, by the command line: the same bits on all of them and in one process."""
+"""Closed parts of a machine with loops on ranks, by the command line: the same bits on all and in one process."""
 
 from __future__ import annotations
 
