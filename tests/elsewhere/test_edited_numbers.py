@@ -145,6 +145,10 @@ def test_another_part_at_the_same_address(tmp_path: Path, asked: set[str]) -> No
     asked.clear()
     assert moved(Held(one.remote())) == first
     assert not asked
+
+
+def test_two_parts_that_change_places(tmp_path: Path) -> None:
+    one, other = bracket(tmp_path), bracket(tmp_path, 0.35)
     both = moved(Held(one.remote(), other.remote()))
     swapped = moved(Held(other.remote(), one.remote()))
     assert swapped == moved(Held(other.remote(), one.remote()), cache=False) != both
@@ -215,7 +219,11 @@ def test_which_parts_are_elsewhere_counts(asked: set[str]) -> None:
     assert all(one == first[0] for one in first)
 
 
-@pytest.mark.parametrize("make", [lambda share: Cased(survey.Clocked, share), lambda share: held_linkage(share)])
+@pytest.mark.parametrize(
+    "make",
+    [lambda share: Cased(survey.Clocked, share), lambda share: held_linkage(share)],
+    ids=["clocked", "linkage"],
+)
 def test_a_rank_finds_the_numbers_of_its_parts_by_itself(make: Callable[[float], Subsystem]) -> None:
     """Names of functions tell their code and all their numbers. What a process works out of a part it keeps is what
     the first one knows of that, who may have it from the shelf.
