@@ -1,11 +1,12 @@
 """What it costs to have a part elsewhere: in another process, as WebAssembly, at a keeper, on a rank, at a supplier's.
 
-    python benchmarks/elsewhere.py [evaluations|remote|ranks]     about three minutes on two quiet processors
+    python benchmarks/elsewhere.py [evaluations|edits|remote|ranks]     about three minutes on two quiet processors
 
 Evaluations are those of a beam with a damper under it (no loops), and of the car with two dampers (loops through them):
 the shortest of many rk4 steps divided by its evaluations, less that of the closed part in one process. Remote runs
 count their round trips; the slow link is a relay of 5 ms each way. Ranks: `benchmarks/ranks.py` for trees and chains,
-and the car's two suspensions on ranks of their own.
+and the car's two suspensions on ranks of their own. Edits: processor seconds from a model to its first step, in one
+process over lines in it, and how often a part is asked before that.
 """
 
 from __future__ import annotations
@@ -21,17 +22,21 @@ import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from kompono import Body, Ground, Remote, Sealed, Simulation, Subsystem, seal
+from kompono import Body, Ground, Remote, Sealed, Simulation, Subsystem, seal, simulate
 from kompono.compile import targets
+from kompono.elsewhere.direct import DirectLine
 from kompono.elsewhere.hosts import InProcess
+from kompono.elsewhere.serve import opener
 from kompono.examples.car import Car, Damper, standing_damper
 from kompono.library import Gravity, Revolute
 from kompono.request import Request
 from kompono.sealed import keys
 from kompono.solve.settings import settings_of
+from kompono.spatial.pose import Pose
 
 MAIN = "import sys; from kompono.edges.cli import main; sys.exit(main(sys.argv[1:]))"
 DELAY = 5e-3  # [s] each way
@@ -101,6 +106,43 @@ def _evaluated(
         found = 1e6 * step_time(simulation(), 2000)[0] / 4
         base = base or found
         print(f"| {name} | {place} | {found:.2f} | {found - base:+.2f} |", flush=True)
+
+
+# -- edits
+
+
+def edits(folder: Path) -> None:
+    """Another number around remote dampers of the car, with a cache of its own."""
+    seal(standing_damper(), folder / "3.part", targets=[str(targets.fitting(targets.TARGETS))])
+    served, lines = opener(folder / "3.part"), list[DirectLine]()
+
+    def connect(hello: bytes, kept: bytes | None = None) -> DirectLine:
+        lines.append(DirectLine(served, hello, kept=kept))
+        return lines[-1]
+
+    def run(mass: float = 585.0, out: float = 0.1) -> tuple[float, int]:
+        lines.clear()
+        car = Car(lambda: Remote("here:1/damper", connect=connect))
+        car.body.solid = replace(car.body.solid, mass=mass)
+        car.left_strut.first.pose = Pose((-out, 0, 0))
+        begun = time.process_time()
+        assert simulate(car, until=1e-3, step=1e-3).status.ok
+        return time.process_time() - begun, min(line.round_trips for line in lines if line.round_trips)
+
+    with tempfile.TemporaryDirectory() as other:
+        os.environ["KOMPONO_CACHE"] = other
+        run()  # imports are not counted
+    os.environ["KOMPONO_CACHE"] = str(folder / "cache")
+    print("\n| car, remote dampers | processor s to the first step | asked before it |\n|---|--:|--:|")
+    given: dict[str, tuple[float, ...]] = {
+        "new": (),
+        "the same again": (),
+        "other mass": (590.0,),
+        "moved": (585.0, 0.11),
+    }
+    for name, numbers in given.items():
+        seconds, asked = run(*numbers)
+        print(f"| {name} | {seconds:.2f} | {asked} |", flush=True)
 
 
 # -- remote
@@ -228,8 +270,6 @@ def car_on_ranks() -> None:
     """What each process does."""
     from mpi4py import MPI
 
-    from kompono import simulate
-
     best = float("inf")
     for _ in range(4):
         result = simulate(
@@ -246,7 +286,7 @@ def main(words: list[str]) -> None:
     if words == ["car"]:
         car_on_ranks()
         return
-    chosen = [part for part in (evaluations, remote, ranks) if part.__name__ in words or not words]
+    chosen = [part for part in (evaluations, edits, remote, ranks) if part.__name__ in words or not words]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         os.environ["KOMPONO_CONFIG"] = str(folder / "config")

@@ -52,7 +52,7 @@ def find_start(
     translation = simulation.near if by_joints else simulation.placing
     start, inputs = start_state(translation.engine, initial or {}), feed.at(time)
     if simulation.remote:  # accelerations inside such a part are nobody's business
-        kernel = Interpreter(placing_program(translation.engine))
+        kernel = Interpreter(placing_program(translation.engine, translation.engine.shelved))
         assembly = assemble(kernel, time, start, inputs, parameters)
         check_solvable(kernel, time, start, inputs, parameters, assembly)
         return assembly

@@ -25,9 +25,9 @@ from kompono.translate.program import Routine, TableRoutine
 from kompono.trust import home
 
 BESIDE = (  # what the code generator takes from other packages, and its code depends on
-    "foreign/code.py", "sealed/kept.py", "translate/adjoint.py", "translate/algorithm.py", "translate/held.py",
-    "translate/kernels.py", "translate/program.py", "translate/slopes.py", "translate/declared/network_newton.py",
-    "translate/laws/naming.py", "translate/repeated.py",
+    "foreign/code.py", "foreign/places.py", "sealed/kept.py", "translate/adjoint.py", "translate/algorithm.py",
+    "translate/held.py", "translate/kernels.py", "translate/program.py", "translate/slopes.py",
+    "translate/declared/network_newton.py", "translate/laws/naming.py", "translate/repeated.py",
 )  # fmt: skip
 
 

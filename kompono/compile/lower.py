@@ -43,7 +43,8 @@ from kompono.compile.straight import (
     instructions,
 )
 from kompono.errors import CompileError, KomponoError, ModelError
-from kompono.foreign.code import find, spelled
+from kompono.foreign.code import find
+from kompono.foreign.places import spelled
 
 if TYPE_CHECKING:
     from kompono.compile.packed import OnLanes

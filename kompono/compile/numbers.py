@@ -19,7 +19,7 @@ import numpy as np
 
 from kompono.compile.lanes import ONE
 from kompono.errors import CompileError
-from kompono.foreign.code import spelled
+from kompono.foreign.places import spelled
 from kompono.translate.algorithm import algorithm
 from kompono.translate.program import Coded, Routine, TableRoutine
 

@@ -7,7 +7,7 @@ kernel.py    native code of a model with such parts; law_states.py: its states w
 filed.py     sessions as the file of a run keeps them
 greeting.py  the first words of a session with a supplier
 serve.py     the supplier's side
-remote.py    the customer's side: the element `Remote`
+remote.py    the customer's side: the element `Remote`; questions.py: what it asks before a run
 direct.py    a line without a network
 ranks.py     closed parts on MPI ranks
 """

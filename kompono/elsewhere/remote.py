@@ -7,28 +7,29 @@ the customer knows these offsets, never x.
 
 from __future__ import annotations
 
-import struct
+import hashlib
 import threading
 import weakref
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from importlib import import_module
-from typing import Any
+from typing import Any, TypeVar
 
 import casadi as ca
 import numpy as np
 
-from kompono.compile.far import FRAME, HEADER, Op
 from kompono.elsewhere.greeting import Hello, PartWelcome
+from kompono.elsewhere.questions import Questions
 from kompono.elsewhere.session import KeptSession, PartSession, Through
 from kompono.errors import KomponoError, RemoteError
+from kompono.foreign.places import Placed
 from kompono.sealed.code import Native
 from kompono.sealed.element import Sealed
-from kompono.sealed.kept import kept_variant, numbered
-from kompono.sealed.shape import Described, Shape
+from kompono.sealed.kept import numbered
+from kompono.sealed.shape import Shape
 
-REMEMBERED = 1 << 14  # values asked before a run that are not asked again
+T = TypeVar("T")
 
 # A hello to a line, which has `welcome`, `post`, `collect`, `ask` and `close`; one that has `keep`, too, can be opened
 # again with what that gave (`kept=`).
@@ -41,21 +42,22 @@ class _Manifest:
     digest: str
 
 
-class RemoteCode:
+class RemoteCode(Placed):
     """What is known of a part at a supplier's, in the place of a sealed file."""
 
     shows_states = False
     wall = ""  # it does not run here
+    secret = b""
 
     def __init__(self, address: str, connect: Connect) -> None:
+        super().__init__("remote")
         self.address, self._connect = address, connect
         line = connect(Hello(None).pack())
-        self.welcome = PartWelcome.unpack(line.welcome, address)
+        self._heard, self.welcome = line.welcome, PartWelcome.unpack(line.welcome, address)
         self.lasts = hasattr(line, "keep")  # so that runs can go on later
         line.close()
         self.manifest = _Manifest(self.welcome.shape, self.welcome.digest)
-        self.stem = f"remote_{self.welcome.digest[:24]}"
-        self._lines: dict[str | None, _Questions] = {}
+        self._lines: dict[str | None, Questions] = {}
         self._lock = threading.Lock()
 
     @property
@@ -72,31 +74,65 @@ class RemoteCode:
         shape = self.manifest.shape
         return self.welcome.turns[shape.variants.index(shape.variant(entry))]
 
+    @property
+    def placed(self) -> Placed:
+        """What its functions are named by."""
+        return self
+
+    @property
+    def known_by(self) -> tuple[str, ...]:
+        """What the supplier says of the part, and where it is in its model; `mark` is what it does."""
+        return "remote", hashlib.sha256(self._heard).hexdigest(), self.place
+
+    def mark(self, entry: str | None) -> str:
+        """A name for what all its functions give for two states: a part that is changed has another one, whatever it is
+        called. Asked once.
+        """
+        if entry not in self._marks:
+            self._marks[entry] = hashlib.sha256(self._asking(entry, Questions.sample)).hexdigest()
+        return self._marks[entry]
+
+    def makers(self) -> Mapping[int, Callable[[], ca.Function]]:
+        return {k: partial(self.function, *both) for both, k in self._numbers.items()}
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[str | None, str], int]:
+        """Its functions by number, for each entry."""
+        variants = self.manifest.shape.variants
+        return {both: k for k, both in enumerate((v.entry, name) for v in variants for name in sorted(v.functions))}
+
     def function(self, entry: str | None, name: str) -> ca.Function:
         """One of its functions, of offsets; it is asked over the line."""
         key = entry, name
         if key not in self._functions:
             described = self.manifest.shape.variant(entry).functions[name]
-            asked = _Asked(self, entry, name, f"{self.stem}_{len(self._functions)}")
-            self._functions[key] = Native(asked, described.number, described)
+            asked = _Asked(self, entry, name, self.stem)
+            self._functions[key] = Native(asked, self._numbers[key], described)
         return self._functions[key]
 
     @cached_property
     def _functions(self) -> dict[tuple[str | None, str], ca.Function]:
         return {}
 
+    @cached_property
+    def _marks(self) -> dict[str | None, str]:
+        return {}
+
     def evaluate(self, entry: str | None, name: str, column: np.ndarray) -> np.ndarray:
         """What a function gives for a column with offsets in the place of x."""
+        return self._asking(entry, lambda questions: questions.ask(name, column))
+
+    def _asking(self, entry: str | None, ask: Callable[[Questions], T]) -> T:
         with self._lock:
             if entry not in self._lines:
-                self._lines[entry] = _Questions(self, entry)
-            return self._lines[entry].ask(name, column)
+                self._lines[entry] = Questions(self, entry)
+            return ask(self._lines[entry])
 
     def line(self, entry: str | None, lanes: int, kept: bytes | None = None) -> Any:
         """A new session, or one that goes on from what was kept of another."""
         hello = Hello(entry, lanes).pack()
         line = self._connect(hello) if kept is None else self._connect(hello, kept=kept)
-        if PartWelcome.unpack(line.welcome, self.address).digest != self.welcome.digest:
+        if line.welcome != self._heard:
             line.close()
             raise RemoteError(
                 "the supplier has another part there since the model was made.", path=self.address,
@@ -115,48 +151,6 @@ class _Asked:
     def evaluate(self, _: int, column: np.ndarray) -> np.ndarray:
         """What it gives."""
         return self._code.evaluate(self._entry, self._name, np.asarray(column, dtype=float).ravel())
-
-
-class _Questions:
-    """Questions before a run: each is one frame that makes a state from offsets and asks a function about it."""
-
-    def __init__(self, code: RemoteCode, entry: str | None) -> None:
-        self._line, self._address = code.line(entry, 1), code.address
-        variant = code.manifest.shape.variant(entry)
-        self._described: Mapping[str, Described] = variant.functions
-        self._numbers, self._turns = numbered(variant.functions), code.turns(entry)
-        self._part = kept_variant(variant, "")
-        self._sequence, self._number, self._known = 0, 1, dict[tuple[str, bytes], np.ndarray]()
-
-    def ask(self, name: str, column: np.ndarray) -> np.ndarray:
-        """What a function gives; `rates` are those of the offsets of speeds, not of the speeds themselves."""
-        key = name, column.tobytes()
-        if key not in self._known:
-            if len(self._known) >= REMEMBERED:
-                self._known.clear()
-            self._known[key] = self._asked(name, column)
-        return self._known[key]
-
-    def _asked(self, name: str, column: np.ndarray) -> np.ndarray:
-        function = self._part.functions[self._numbers[name]]
-        before, size = function.before, self._part.size if function.takes else 0
-        operations = self._made(Op.START, column[before : before + size] if size else np.zeros(self._part.size))
-        if self._turns:
-            operations += self._made(Op.FUNCTION + self._numbers["normalize"], [self._number - 1])
-        rest = [*column[:before], self._number - 1, *column[before + size :]]
-        operations += [Op.FUNCTION + self._numbers[name], 0, len(rest), *rest]
-        self._sequence += 1
-        frame = [FRAME, self._sequence, HEADER + len(operations), function.results, *operations]
-        reply = self._line.ask(struct.pack(f"<{len(frame)}d", *frame))
-        values = np.frombuffer(reply[: len(reply) // 8 * 8], dtype="<f8")
-        whole = len(reply) == 8 * (HEADER + 1 + function.results)
-        if not whole or values[0] != FRAME or values[1] != self._sequence or values[2] != 0:
-            raise RemoteError("the supplier did not answer a question about the part.", path=self._address)
-        return values[HEADER + 1 :].copy()
-
-    def _made(self, op: int, arguments: Any) -> list[float]:
-        self._number += 1
-        return [op, self._number - 1, len(arguments), *arguments]
 
 
 class RemoteHost:

@@ -8,11 +8,8 @@ without them, so that what is fed back through an FMU is seen to be no algebraic
 from __future__ import annotations
 
 import ctypes
-import hashlib
-import itertools
-import re
 import weakref
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
@@ -24,12 +21,10 @@ from kompono.callback import Callback
 from kompono.errors import RunError
 from kompono.foreign.discrete import Epochs
 from kompono.foreign.instance import NEVER, Instance
+from kompono.foreign.places import Placed, find_placed
 from kompono.foreign.told import Variable
 from kompono.given import CLOSED
 
-_count = itertools.count()
-_made: weakref.WeakValueDictionary[str, Functions] = weakref.WeakValueDictionary()
-_NAME = re.compile(r"(fmu_\d+)_(\d)")
 RATES, STILL, THROUGH, GUARDS, EVENT = range(5)  # rates; outputs without and with inputs; indicators; what happens
 Answer = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.POINTER(ctypes.c_double), ctypes.POINTER(ctypes.c_double))
 
@@ -43,14 +38,14 @@ class Described:
     results: int
 
 
-class Functions:
+class Functions(Placed):
     """The functions of one instance; `answers` are callbacks for native code, where that cannot call the FMU itself."""
 
     answers: Mapping[int, Any] = MappingProxyType({})
 
     def __init__(self, instance: Instance, still: Sequence[Variable], through: Sequence[Variable]) -> None:
+        super().__init__("fmu")
         self.instance, told = instance, instance.told
-        self.stem = f"fmu_{next(_count)}"
         self.states, self.inputs = len(told.states), tuple(v.reference for v in told.inputs)
         self.lock = (ctypes.c_int64 * 1)()  # for native code: an instance answers one at a time
         self.described = {
@@ -65,19 +60,12 @@ class Functions:
             self.described[EVENT] = Described(True, (), self.epochs.size)
         self.asked = Answer(self._restore), Answer(self._event)  # for native code: another epoch, an event
         self.native = {n: _Native(self, n) for n, known in self.described.items() if known.results}
-        self.place = ""  # in its model, once that is translated
-        _made[self.stem] = self
 
     def _make_epochs(self) -> Epochs:
         return Epochs(self.instance, self.inputs)
 
-    def have_place(self, path: str, taken: Container[str]) -> None:
-        """Be known by a place in the model from now on, one that is not `taken`; where code of it is kept, calls in it
-        are named by that.
-        """
-        if not self.place or self.place in taken:
-            others = (f"{path} {number}" for number in itertools.count(2))
-            self.place = next(place for place in itertools.chain([path], others) if place not in taken)
+    def makers(self) -> Mapping[int, Callable[[], ca.Function]]:
+        return {number: lambda native=native: native for number, native in self.native.items()}
 
     def arguments(self, number: int) -> int:
         """How many numbers a function takes: time, states, perhaps inputs, perhaps the epoch."""
@@ -156,16 +144,5 @@ class _Native(Callback):
 
 def find(name: str) -> tuple[Functions, int] | None:
     """Whose function a name is, and its number there; None for any other function."""
-    matched = _NAME.fullmatch(name)
-    owner = _made.get(matched[1]) if matched else None
-    return (owner, int(matched[2])) if matched and owner is not None else None
-
-
-def spelled(name: str) -> str:
-    """How a function is called in code that is kept: one of an FMU by the place of that in its model, for the number of
-    an instance says nothing to another process; any other by its name.
-    """
-    found = find(name)
-    if found is None or not found[0].place:
-        return name
-    return f"fmu_{hashlib.sha256(found[0].place.encode()).hexdigest()[:16]}_{found[1]}"
+    found = find_placed(name)
+    return (found[0], found[1]) if found is not None and isinstance(found[0], Functions) else None

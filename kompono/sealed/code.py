@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import casadi as ca
 import numpy as np
@@ -24,6 +24,7 @@ from kompono.errors import SealedError
 from kompono.given import shown
 
 if TYPE_CHECKING:
+    from kompono.foreign.places import Placed
     from kompono.sealed.manifest import Manifest
     from kompono.sealed.read import SealedFile
     from kompono.sealed.shape import Described
@@ -44,11 +45,21 @@ class SealedCode:
     wall: str = ""  # around it, one of WALLS
     secret: bytes = field(default=b"", repr=False)  # what is kept of it is locked by, where its numbers are
     shows_states = True  # x is here, not only how far it is from its start
+    placed: ClassVar[Placed | None] = None  # what its functions are named by, if not by the file
 
     @property
     def manifest(self) -> Manifest:
         """What the file says about itself."""
         return self.file.manifest
+
+    @property
+    def known_by(self) -> tuple[str, bytes]:
+        """What says all about it."""
+        return self.stem, self.manifest.key
+
+    def mark(self, entry: str | None) -> str:
+        """A name for what its functions do: that of the file is one."""
+        return self.manifest.digest
 
     @property
     def stem(self) -> str:

@@ -21,7 +21,7 @@ class Kernels(dict[str, ca.Function]):
 
     def __init__(self, callbacks: Mapping[str, ca.Function] | None = None) -> None:
         super().__init__()
-        self.callbacks = dict(callbacks or {})  # of FMUs, by their names in texts
+        self.callbacks = callbacks or {}  # of FMUs and suppliers, by their names in texts
         self.promised: dict[str, Callable[[], ca.Function]] = {}
         self.recipes: dict[Any, Any] = {}  # of calls that were traced into them (see `tracer`)
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from kompono.model.element import Element
-from kompono.request import Request
-from kompono.sealed.element import Sealed, code_of
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.open_networks import decide_networks
 from kompono.translate.declared.opening import opened_elements
@@ -16,17 +14,6 @@ from kompono.translate.lengths import named_frames, named_lengths
 from kompono.translate.numbers import OpenNumbers
 from kompono.translate.open_pairs import open_elements
 from kompono.translate.structure.topology import Topology
-
-
-def has_hosts(model: Elaborated) -> bool:
-    """Whether the state of some components is kept by their suppliers; such a model is translated each time."""
-    return any(isinstance(part, Sealed) and not code_of(part).shows_states for part in model.subsystems)
-
-
-def on_ranks(request: Request) -> bool:
-    """Whether parts are kept by other processes, or may be, on another number of ranks: all have the same code then."""
-    hosts = None if request.elsewhere is None else tuple(request.elsewhere.values())
-    return request.ranks or (hosts is not None and not any(host.is_here for host in hosts))
 
 
 def open_numbers(model: Elaborated, declared: Elaborated) -> OpenNumbers:

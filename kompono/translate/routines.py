@@ -10,17 +10,21 @@ from kompono.translate.program import Routine
 
 
 class Routines(Mapping[str, Routine]):
-    """Routines by name, traced when first asked for: a run without Jacobian never makes one."""
+    """Routines by name, traced when first asked for: a run without Jacobian never makes one. Where they are kept, their
+    names begin with a `label`.
+    """
 
-    def __init__(self, makers: dict[str, Callable[[], Routine]], kept: KeptTranslation | None = None) -> None:
-        self._makers, self.kept = makers, kept
+    def __init__(
+        self, makers: dict[str, Callable[[], Routine]], kept: KeptTranslation | None = None, label: str = ""
+    ) -> None:  # fmt: skip
+        self._makers, self.kept, self._label = makers, kept, label
         self._made: dict[str, Routine] = {}
 
     def __getitem__(self, name: str) -> Routine:
         if name not in self._made:
             make = self._makers[name]
             with uncollected():
-                self._made[name] = make() if self.kept is None else self.kept.routine(name, make)
+                self._made[name] = make() if self.kept is None else self.kept.routine(self._label + name, make)
         return self._made[name]
 
     def __contains__(self, name: object) -> bool:

@@ -40,7 +40,7 @@ from kompono.translate.laws.softened import softened
 from kompono.translate.lengths import lengths_of
 from kompono.translate.motion.conditions import Closing, group_sizes
 from kompono.translate.numbers import OpenNumbers
-from kompono.translate.opened import all_numbers, has_hosts, on_ranks, open_numbers, open_places, with_numbers
+from kompono.translate.opened import all_numbers, open_numbers, open_places, with_numbers
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.refused import refuse_engine
 from kompono.translate.program import IMPLICIT, Channel, Program, Routine, law_events
@@ -146,8 +146,8 @@ def translated(
     asked = (*asked, *(elaborated.path(part) for part in parts), *([f"away {elaborated.path(p)}" for p in away]))
     contact = EVENTS if request.contact == IMPACTS else request.contact  # the same equations
     asked = (*asked, contact) if declared.laws else asked
-    asked = (*asked, "numbers in place") if parts and numbers is None else asked
-    kept = None if has_hosts(elaborated) else find_kept(shelf, declared, asked, kernels, numbers)
+    asked = (*asked, *parted.marks) if parted and shelf is not None else asked
+    kept = find_kept(shelf, declared, asked, kernels, numbers)
     closing = () if entry.by_joints else closing_elements(elaborated, topology)
     hidden = tuple(elaborated.path(part) for part in elaborated.subsystems if isinstance(part, Sealed | Fmu))
     choose = functools.partial(_chosen, make, elaborated, closing, inline_limit)
@@ -233,10 +233,8 @@ def _parted(
 def _divided(
     model: Elaborated, parts: list[Subsystem], entry: EngineEntry, request: Request, close: Close | None,
     away: Sequence[Subsystem], declared: Elaborated,
-) -> tuple[Parted, OpenNumbers | None]:  # fmt: skip
-    """The same with numbers that are put in after tracing, where that can be; and these."""
-    if on_ranks(request):
-        return _parted(model, parts, entry, request, close, away), None
+) -> tuple[Parted, OpenNumbers]:  # fmt: skip
+    """The same with numbers that are put in after tracing; and these."""
     numbers = open_numbers(model, declared)
     parted = _parted(with_numbers(model, numbers), parts, entry, request, close, away)
     open_places(numbers, model, parted.topology, declared, parted.models)
@@ -297,7 +295,7 @@ def closed_parts(model: Subsystem, request: Request, close: Close | None = None)
     parts = closed_subsystems(elaborated, request.closed)
     if not parts:
         return ()
-    return _parted(elaborated, parts, engine_named(request.engine), request, close, ()).parts
+    return _divided(elaborated, parts, engine_named(request.engine), request, close, (), elaborated)[0].parts
 
 
 def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
@@ -311,7 +309,7 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
             fix="Use engine='relative', and close the components.",
         )
     engine = AwayEngine(near.engine, paths)
-    routines = _routines(engine, None, "gap" in near.program.routines)
+    routines = _routines(engine, near.engine.shelved, "gap" in near.program.routines, f"away {list(paths)} ")
     for name in ("conditions", "placement", "rates", "normalize", "holds", "measured"):
         routines.remove(name)  # who needs them asks `near`
     program = replace(
@@ -360,12 +358,14 @@ def _add_slopes(program: Program, routines: Routines, whole: Callable[[], Routin
     routines.add(IMPLICIT, of_stages)
 
 
-def _routines(engine: Engine, kept: KeptTranslation | None = None, strays: bool = False) -> Routines:
-    """All routines an engine offers, each traced when first asked for."""
+def _routines(
+    engine: Engine, kept: KeptTranslation | None = None, strays: bool = False, label: str = ""
+) -> Routines:  # fmt: skip
+    """All routines an engine offers, each traced when first asked for; names of those `kept` begin with a label."""
     makers = engine.routines()
     if strays and isinstance(engine, SolvedEngine):
         makers["gap"] = engine.gap
-    return Routines(makers, kept)
+    return Routines(makers, kept, label)
 
 
 def assembly_program(

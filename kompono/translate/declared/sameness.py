@@ -88,10 +88,7 @@ def _file(element: Sealed | Fmu) -> tuple[Any, ...]:
     if isinstance(element, Fmu):
         functions = functions_of(element)
         return *known_by(element), functions and functions.place
-    code = code_of(element)
-    if not code.shows_states:
-        raise Nameless("a part that is kept elsewhere")
-    return code.stem, code.manifest.key
+    return code_of(element).known_by
 
 
 def _counts(element: Element, name: str, value: Any, opened: OpenLaw | None) -> bool:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, Protocol
 import casadi as ca
 import numpy as np
 
-from kompono.foreign.code import spelled
+from kompono.foreign.places import spelled
 from kompono.sealed.shelf import shelf_for
 from kompono.translate.declared.elaborate import Elaborated
 from kompono.translate.declared.sameness import Nameless, Names, names_of

@@ -18,10 +18,11 @@ from kompono.model.signal import time
 from kompono.sealed.kept import Gives, gives, place_of_x, tells
 from kompono.translate.engines.posed import Posed
 from kompono.translate.engines.traced import Present
+from kompono.translate.far_calls import far_function
 from kompono.translate.laws.naming import is_solver
 from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.parts.compartment import Compartment
-from kompono.translate.parts.far import far_function, function_number, group_sizes
+from kompono.translate.parts.far import function_number, group_sizes
 from kompono.translate.parts.inside import Part, PartFunction
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.owner import PartedEngine, SolvedByParts
@@ -84,7 +85,7 @@ class AwayPart(Part):
             near, size = self.near.numbered(name), self.near.inside.size
             values = tells(gives(name))
             if values and (not near.function.nnz_out() or is_constant(near.function)):
-                return near
+                return self.near.closed(name)  # its numbers are put in like others
             takes, before = place_of_x(near.groups, group_sizes(self.near))
             arguments = 1 + near.function.nnz_in() - (size if takes else 0)
             results = near.function.nnz_out() if values else 1

@@ -1,40 +1,16 @@
-"""Functions of a part that is kept elsewhere, as its owner's code has them: calls with a handle in the place of x.
-
-They have no content here. Their names say all that the compiler needs: whether values are asked for or something is
-only posted, and which operation of the part that is (`kompono.compile.far`).
-"""
+"""What a part is to who keeps it elsewhere: its functions by number, and what their results are."""
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import Any
 
 import casadi as ca
 
-from kompono.callback import Callback
 from kompono.sealed.kept import Gives, KeptFunction, KeptPart, gives, numbered, place_of_x
 from kompono.translate.parts.border import FIELDS, MOTION
 from kompono.translate.parts.compartment import Compartment
 from kompono.translate.parts.inside import Part
 from kompono.translate.parts.sealed import SealedPart
-
-FUNCTION = 16  # operations of functions are counted from here
-
-
-class _Far(Callback):
-    """A function that only its keeper can evaluate."""
-
-    def eval(self, arguments: Any) -> list[Any]:
-        raise RuntimeError("a part elsewhere is asked by native code only")
-
-
-@lru_cache(maxsize=4096)
-def far_function(number: int, values: bool, before: int, arguments: int, results: int) -> ca.Function:
-    """The function of this number: it takes `before` others, a handle and what is left of `arguments`, and gives values
-    or a handle.
-    """
-    way = "ask" if values else "post"
-    return _Far(f"far_{way}_{FUNCTION + number}_{before}_{arguments}_{results}", arguments, results)
 
 
 def function_names(part: Part) -> tuple[str, ...]:

@@ -248,6 +248,12 @@ class Parted:
         self.away |= walled_in(self._compartment)
 
     @property
+    def marks(self) -> tuple[object, ...]:
+        """What parts at suppliers' do, whatever these say that it is: a translation is kept for that."""
+        parts = [part for part in sealed_in(self._compartment) if not part.code.shows_states]
+        return tuple((part.path, part.entry, part.code.mark(part.entry)) for part in parts)
+
+    @property
     def models(self) -> list[Elaborated]:
         """The model as a whole, and the pieces it is divided into."""
         return [self._model, *models_in(self._compartment)]
