@@ -37,6 +37,7 @@ SPAN = 0.128  # [s]: pieces of a step h are never shorter than h^2 / SPAN
 SHARE = 0.25  # of the time in which the speed of slip changes by itself
 GROWS = 1.25  # a piece over the one before
 _FAR = 1e3  # [s]
+_NOTHING = 1e300  # more than slip tells
 CALM = 0.004  # [s]: pieces that long are whole steps, and shorter ones not in proportion
 SOON, LATE = 4.0, 100.0  # times T: slip that would be at rest so soon turns fast; that may be there, be it so late
 PATIENT = 2000.0  # pieces shorter than the finest, without an event
@@ -54,7 +55,7 @@ def divides(machine: Machine) -> bool:
 
 def longest(machine: Machine, damps: float) -> tuple[Value, Value, Value]:
     """How long the next piece of a step may be, on each lane, whether slip that turns may come to rest in it, and
-    whether some that is straight may be marked so.
+    whether all slip there is (and some is) may be marked as straight.
 
     Slopes at the present state are known. What dies away in some time still does in steps `damps` times as long.
     """
@@ -62,7 +63,7 @@ def longest(machine: Machine, damps: float) -> tuple[Value, Value, Value]:
     whole = 2.0 * machine.block.step_size  # more than enough, whatever rounding does
     calm = code.math("maxnum", whole, 4.0 * CALM)  # the same before its share
     found, near = code.variable(machine.lanes.real, whole), code.variable(machine.lanes.truth, False)
-    straightest = code.variable(machine.lanes.real, 0.0)
+    least_straight = code.variable(machine.lanes.real, _NOTHING)
     last, made = paced[SIZE], paced[MADE]
     finest = code.select(paced[CLOSER] > 0.0, paced[CLOSER], machine.block.finest)
     with code.when(machine.block.acting > IDLE):
@@ -71,7 +72,7 @@ def longest(machine: Machine, damps: float) -> tuple[Value, Value, Value]:
                 k = i * apart + first
                 speed, is_straight = _told(code, now[k])
                 earlier, _ = _told(code, before[k])
-                straightest.set(code.math("maxnum", straightest.get(), now[k]))
+                least_straight.set(code.math("minnum", least_straight.get(), now[k]))
                 is_straight = is_straight & (made > 0.0)
                 stiff, straight = finest * speed, 2.0 * damps * finest * speed
                 falls = earlier - speed
@@ -92,7 +93,7 @@ def longest(machine: Machine, damps: float) -> tuple[Value, Value, Value]:
                 found.set(code.select(shorter, size.get(), found.get()))
     most = GROWS * last
     size = code.select((last > 0.0) & (most < found.get()), most, found.get())
-    return size, near.get(), straightest.get() >= TRUE
+    return size, near.get(), (least_straight.get() >= TRUE) & (least_straight.get() < _NOTHING)
 
 
 def _told(code: Code, number: Value) -> tuple[Value, Value]:

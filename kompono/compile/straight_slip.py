@@ -8,7 +8,8 @@ rounding (`answer.trace_guards`).
 What shows it is the first piece of a step behind an event: slip that turns has something to the side then. Each unit
 tells so beside its guards, through all borders, so that a part is marked alike wherever it runs, and nobody is asked
 for more. The loop ends there (`slow_slip.end_of_piece`), and before the next piece modes are changed in Python, as at
-events. Neither directions nor speeds are.
+events. Neither directions nor speeds are. Slip is marked where all there is shows straight: else steps are divided for
+the other anyway, and feet that break loose together, some straight by rounding, would be marked here and not there.
 """
 
 from __future__ import annotations
@@ -34,11 +35,8 @@ def allow(run: Run) -> None:
 
 def mark(run: Run) -> None:
     """Mark what shows that it is straight."""
-    paced, settle, shares = run._vector("paced"), cast(Any, run.settle), run._vector("slopes")
-    straight = np.flatnonzero(shares >= TRUE)
-    run.state[:] = settle.mark(run.state, straight)
-    if np.count_nonzero(shares[run._in_planes]) == len(straight):
-        paced[SIZE] = 0.0  # pieces need not grow by and by
+    run.state[:] = cast(Any, run.settle).mark(run.state, np.flatnonzero(run._vector("slopes") >= TRUE))
+    run._vector("paced")[SIZE] = 0.0  # pieces need not grow by and by
 
 
 def settled(paced: np.ndarray, leaning: Leaning, turned: bool, time: float, step: float) -> None:
