@@ -17,7 +17,7 @@ from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.paced import PACED
 from kompono.ending import Ending
 from kompono.errors import CompileError
-from kompono.translate.program import IMPLICIT, PULL, Program, Routine, TableRoutine
+from kompono.translate.program import IMPLICIT, PULL, TIED, Program, Routine, TableRoutine
 
 if TYPE_CHECKING:
     from kompono.compile.sparse_lu import Plan
@@ -146,9 +146,9 @@ def loop_routines(program: Program, implicit: bool = False, waiting: bool = Fals
 
 
 def late_names(program: Program) -> tuple[str, ...]:
-    """Routines that nobody asks for as long as all gaps are open."""
+    """Routines that nobody asks for as long as all gaps are open, or no laws are tied."""
     if "open_derivative" not in program.routines:
-        return ()
+        return tuple(name for name in loop_names(program) if name.startswith(TIED))
     return tuple(name for name in ("derivative", "project", "guards") if f"open_{name}" in program.routines)
 
 
@@ -159,7 +159,8 @@ def loop_names(program: Program, implicit: bool = False) -> list[str]:
     if missing:
         raise CompileError(f"the program has guards, but no routine {missing[0]!r}.")
     rates = ["kick", "drift", "state_rates"] if "kick" in program.routines else ["derivative", "project", "gap"]
-    names = [*rates, "guards", *(f"open_{name}" for name in (*rates, "guards")), *switches]
+    asked = (*rates, "guards")
+    names = [*asked, *(f"{twin}_{name}" for twin in ("open", "tied") for name in asked), *switches]
     names += [f"tick_{k}" for k in range(len(program.ticks))]
     names += [IMPLICIT] if implicit else []
     names += [name for name in program.routines if name.startswith(PULL)]

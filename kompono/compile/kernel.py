@@ -15,7 +15,8 @@ from kompono.compile.evaluator import Evaluator
 from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_processors
 from kompono.compile.interpreter import Here, routine_named, row_arrays
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.law_state import IDLE, LawStates, acts
+from kompono.compile.law_state import IDLE, TIED, LawStates, acts, look
+from kompono.compile.law_ties import level, tied_name, tied_rows
 from kompono.compile.objects import CHOOSING, METHODS, SOLVING, Objects
 from kompono.compile.run import Run, Settle, vector
 from kompono.compile.run_fixed import FixedRun
@@ -73,8 +74,15 @@ class Kernel(Here):
         self, routine: str, time: float, state: ArrayLike, inputs: ArrayLike = (), parameters: ArrayLike = ()
     ) -> tuple[np.ndarray, ...]:
         """One array per output of the routine."""
+        if tied_name(self.program, routine) and self.level(time, state, inputs, parameters) == TIED:
+            routine = tied_name(self.program, routine)
         evaluator = self._evaluators.get(routine) or self._evaluator(routine)
         return evaluator(time, state, inputs, parameters)
+
+    def level(self, time: float, state: ArrayLike, inputs: ArrayLike, parameters: ArrayLike) -> int:
+        """What laws do at a state."""
+        given = np.asarray(inputs, dtype=float), np.asarray(parameters, dtype=float)
+        return level(self.program, self.evaluate, time, np.asarray(state, dtype=float), *given)
 
     def map(
         self, routine: str, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None = None,
@@ -85,6 +93,31 @@ class Kernel(Here):
         Parameters (np) are common to all rows, or there is one row of them for each (n, np). With several lanes, a row
         of states is (ny, lanes), parameters are (np, lanes), and a row of results (m, lanes).
         """
+        if not tied_name(self.program, routine):
+            return self._map(routine, times, states, inputs, parameters, lanes)
+        times, states, inputs = row_arrays(self.program, times, states, inputs, lanes)
+        constants, found = np.asarray(parameters, dtype=float), []
+        for lane in range(lanes):
+            columns = [times, np.ascontiguousarray(states[:, lane::lanes]), inputs]
+            found.append(self._map_tied(routine, columns, constants if lanes == 1 else constants.ravel()[lane::lanes]))
+        return np.stack(found, axis=2).reshape(len(times), -1)
+
+    def _map_tied(self, routine: str, columns: list[np.ndarray], parameters: ArrayLike) -> np.ndarray:
+        """The same where laws may be tied at some rows."""
+        constants = np.asarray(parameters, dtype=float)
+        tied = tied_rows(self.program, self.evaluate, columns, constants)
+        result = np.empty((len(tied), routine_named(self.program, routine).outputs[0][1]))
+        for name, rows in ((routine, ~tied), (tied_name(self.program, routine), tied)):
+            if rows.any():
+                given = constants if constants.ndim == 1 else constants[rows]
+                times, states, inputs = (column[rows] for column in columns)
+                result[rows] = self._map(name, times, states, inputs, given, 1)
+        return result
+
+    def _map(
+        self, routine: str, times: ArrayLike, states: ArrayLike, inputs: ArrayLike | None, parameters: ArrayLike,
+        lanes: int,
+    ) -> np.ndarray:  # fmt: skip
         product = routine_named(self.program, routine)
         columns = row_arrays(self.program, times, states, inputs, lanes)
         function = self._objects.map_function(routine, Lanes(lanes), len(columns[0]))
@@ -124,7 +157,7 @@ class Kernel(Here):
             if why := one_lane(self):
                 raise RunError(f"{why} runs on one lane.", fix="Use lanes=1.")
         width = Lanes(lanes)
-        name = self._objects.loop_named(method, width, acts(self.program, np.asarray(state)) > IDLE)
+        name = self._objects.loop_named(method, width, self._cannot_wait(state))
         function = self._objects.loop_function(name, width)
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, width, self.helpers())
@@ -162,7 +195,7 @@ class Kernel(Here):
             raise RunError(f"{method} makes equal steps.", fix="Use `fixed`.")
         if getattr(self.settle, "steps", False):
             raise RunError(f"{method} chooses its steps, and contact='steps' makes equal ones.", fix="Use rk2 or rk4.")
-        name = self._objects.loop_named(method, ONE, acts(self.program, np.asarray(state)) > IDLE)
+        name = self._objects.loop_named(method, ONE, self._cannot_wait(state))
         function = self._objects.loop_function(name, ONE)
         self._objects.places.revive()
         base = (self.program, function, time, state, parameters, inputs, capacity, project, ONE, self.helpers())
@@ -205,7 +238,9 @@ class Kernel(Here):
         return run
 
     def _going_on(self, run: R, method: str, name: str, lanes: Lanes) -> R:
-        """A run that takes over native code when it is there, and the whole loop when the first gap closes."""
+        """A run that takes over native code when it is there, and the whole loop when the first gap closes, or laws are
+        tied.
+        """
         run.takeover = self._objects.loop_takeover(name, lanes)
 
         def whole(evaluations: int) -> tuple[Any, Takeover | None]:
@@ -219,6 +254,10 @@ class Kernel(Here):
         """A run that looks whether a part that runs elsewhere is lost."""
         run.elsewhere, run.losses, run.settle = self.places, self.places.losses, self.settle
         run.settler = self._objects.settler_beside(self.settle)
+        if "tied_derivative" in self.program.routines:
+            run.level = self.level
+            if run._lanes == ONE:
+                look(run)
         return run
 
     @property
@@ -235,6 +274,10 @@ class Kernel(Here):
         if threads < 2 or not isinstance(self.program.outline("derivative"), TableRoutine):
             return None
         return Helpers(self._objects.worker_function("derivative"), threads - 1)
+
+    def _cannot_wait(self, state: ArrayLike) -> bool:
+        """Whether the whole loop is needed from the start; where laws may be tied, a run asks for it if they are."""
+        return "tied_derivative" not in self.program.routines and acts(self.program, np.asarray(state)) > IDLE
 
     def _evaluator(self, name: str) -> Evaluator:
         if name not in self._evaluators:

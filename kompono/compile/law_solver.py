@@ -37,7 +37,7 @@ from kompono.compile.lower import called_symbol
 from kompono.errors import CompileError
 from kompono.translate.laws.naming import OFF, SLIDES, sizes
 
-VERSION = 13  # of the algorithm
+VERSION = 14  # of the algorithm
 FEW = 3  # rows that are solved in straight-line code first; more of them are redundant as often as not
 _TRIES = 80  # of Newton's method
 _HASTE = 15  # from then on half of its steps

@@ -24,6 +24,7 @@ def inputs_at(table: tuple[np.ndarray, np.ndarray], time: float) -> np.ndarray:
 
 
 IDLE, ACTS, HOLDS = range(3)  # what laws do at a state: nothing, act without holding anything, hold something
+TIED = 3  # they hold the same thing from two sides of the border of a closed part, see `law_ties`
 
 
 def acts(program: Program, state: np.ndarray) -> int:
@@ -42,6 +43,15 @@ def acts(program: Program, state: np.ndarray) -> int:
     if state[gaps].any() or not state[rubs].all():
         return HOLDS
     return ACTS if rubs or not gaps else IDLE
+
+
+def look(run: Any) -> None:
+    """Have a run look what laws do at the state it has; who knows more than modes tell has given it a `level`."""
+    block = run._block
+    if run.level is None:
+        block.acting = acts(run._program, run.state)
+    else:
+        block.acting = run.level(block.time, run.state, run._inputs_at(block.time), run._parameters)
 
 
 def shortest(routine: str, program: Program, state: np.ndarray) -> str:

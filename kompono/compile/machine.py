@@ -21,7 +21,7 @@ from kompono.compile.emit import (
 )
 from kompono.compile.far import LARGE_CHANGE, LOST
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.law_state import ACTS, IDLE
+from kompono.compile.law_state import ACTS, IDLE, TIED
 from kompono.compile.schedule import symbol
 from kompono.compile.together import ByItself, InStep
 from kompono.compile.walls.channel import BROKEN
@@ -236,6 +236,13 @@ class Machine:
 
     def evaluate(self, routine: Routine, time: Value, state: str, *targets: str) -> None:
         """Write the outputs of a routine to vectors; those not named are not kept."""
+        if f"tied_{routine.name}" in self.program.routines:
+            tied = self.block.acting.equals(TIED)
+            with self.code.when(tied):
+                self._evaluate(self.program.outline(f"tied_{routine.name}"), time, state, *targets)
+            with self.code.when(~tied):
+                self._evaluate(routine, time, state, *targets)
+            return
         if f"open_{routine.name}" not in self.program.routines:
             self._evaluate(routine, time, state, *targets)
             return

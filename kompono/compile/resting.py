@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from kompono.compile.machine import Machine
 
 TWICE = 2  # steps that changed nothing: the first of them may still have armed guards
-_LOOKED_AT = ("derivative", "guards", "project", "gap", "open_derivative", "open_guards", "open_project")
+_LOOKED_AT = ("derivative", "guards", "project", "gap", "open_derivative", "open_guards", "open_project",
+              "tied_derivative", "tied_guards", "tied_project")  # fmt: skip
 
 
 def can_rest(program: Program, waiting: bool = False) -> bool:

@@ -22,7 +22,7 @@ from kompono.compile.block import Block, ChunkEnd, guard_count, layout
 from kompono.compile.crowd import CALM, Crowd
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
-from kompono.compile.law_state import acts, inputs_at, zeros_on_a_line
+from kompono.compile.law_state import HOLDS, IDLE, acts, inputs_at, look, zeros_on_a_line
 from kompono.compile.paced import WISH, Leaning, come_closer, comes_closer
 from kompono.compile.settle_block import SettleMemory
 from kompono.compile.slow_slip import PLANAR
@@ -55,6 +55,7 @@ class Run(ABC):
     takeover: Takeover | None = None  # gives native code in the place of what is walked
     shall_end: Callable[[], bool] = staticmethod(lambda: False)  # whether somebody wants it to end
     whole: Callable[[int], tuple[Any, Takeover | None]] | None = None  # the loop that can go on when a gap closes
+    level: Callable[[float, np.ndarray, np.ndarray, np.ndarray], int] | None = None  # what laws do there
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
@@ -203,10 +204,10 @@ class Run(ABC):
         elif self.settler is not None and len(self._program.laws) <= FEW:
             self._settle_natively()
         while True:
-            if self.whole is not None and self._block.acting:
+            if self.whole is not None and self._block.acting > (IDLE if self.level is None else HOLDS):
                 self._function, self.takeover = self.whole(self._block.evaluations)
                 self.whole = None
-            self._block.budget, self._block.waiting = goal - self._taken, self.whole is not None
+            self._block.budget, self._block.waiting = goal - self._taken, self.whole is not None and self.level is None
             ended = self._after(ChunkEnd(self._function(self._address)))
             if ended is not None:
                 return ended
@@ -284,7 +285,7 @@ class Run(ABC):
             told.leaning = Leaning()
         come_closer(paced, leaning.shortest, block.finest, block.time)
         straight_slip.settled(paced, leaning, told.turned, block.time, self._equal_steps)
-        self._block.acting = acts(self._program, self.state)
+        look(self)
         pending[first:] = armed[first:] = 0.0
         self._vector("spared")[first:] = self._vector("seen")[first:] = 0.0
         block.checked, block.rated, block.settled = 0, 0, 1
@@ -307,8 +308,8 @@ class Run(ABC):
         come_closer(self._vector("paced"), 0.0, block.finest, end)
         now, nobody = (end, state, self._inputs_at(end), self._parameters), np.zeros(0, dtype=int)
         self.state[:], more = self.settle(*now, nobody, self._equal_steps)
-        block.acting = acts(self._program, self.state)
         self._arrive(end)
+        look(self)
         self._log_events([(end, float(number)) for number in (*happened, *more)])
         self.leaps.append((self._program.laws[unit].path, begun, end))
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from kompono.compile.law_bounds import BRIEF
-from kompono.compile.law_state import acts
+from kompono.compile.law_state import look
 from kompono.compile.loop_dopri5 import DOPRI5
 from kompono.compile.loop_esdirk4 import ESDIRK4
 from kompono.compile.newton_stage import DENSE, IMPLICIT_STEPS, JACOBIANS
@@ -63,7 +63,7 @@ class AdaptiveRun(Run):
         """Go on from another state, towards the same end and on the same record times."""
         self.state[:] = vector("state", state, self.state.size)
         self._block.time, self._block.old_error, self._block.step_size = time, 1e-4, 0.0
-        self._block.acting = acts(self._program, self.state)
+        look(self)
         self._forget()
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from kompono.compile.block import Block, ChunkEnd
-from kompono.compile.law_state import acts
+from kompono.compile.law_state import look
 from kompono.compile.run import FAR, Run, vector
 from kompono.compile.slow_slip import finest
 from kompono.errors import RunError
@@ -43,7 +43,7 @@ class FixedRun(Run):
         """Go on from another state: forget the past and count steps and records from here (records one at once)."""
         self.state[:] = vector("state", state, self.state.size)
         self._block.start, self._block.time, self._block.step, self._block.recorded = time, time, 0, 0
-        self._block.acting = acts(self._program, self.state)
+        look(self)
         self._forget()
 
     def part(self, end: float, take: Callable[[], object]) -> ChunkEnd:

@@ -39,6 +39,7 @@ from kompono.solve.scipy_methods import routines_of
 from kompono.solve.settings import check_method, check_settings, settings_of, told_unused
 from kompono.solve.verify import Samples
 from kompono.translate.engines.registry import Feature, engine_named
+from kompono.translate.program import TIED
 
 EXPLAINED = 5  # failures that are traced to a component; to trace one takes longer than to run it
 CHECKED = 16  # runs that are asked first whether their step was short enough
@@ -288,7 +289,8 @@ def _needed(simulation: Simulation, settings: Settings, outputs: str) -> list[st
     names = [routine.name for routine in loop_routines(simulation.program)]
     if simulation.program.laws:  # what they are settled with
         names += [name for name in simulation.program.routines if name.startswith("law_") or name == "rates"]
-    return list(dict.fromkeys([*names, outputs, *routines_of(settings.method, simulation.program.routines)]))
+    names += [name for name in (outputs, f"{TIED}{outputs}") if name in simulation.program.routines]
+    return list(dict.fromkeys([*names, *routines_of(settings.method, simulation.program.routines)]))
 
 
 def _threads(given: int | None) -> int:

@@ -35,6 +35,7 @@ from kompono.solve.laws.impact import impact
 from kompono.solve.laws.leaning import leaning_below
 from kompono.solve.laws.select import select
 from kompono.solve.laws.straight import unmarked
+from kompono.solve.laws.tied import tied_units
 from kompono.solve.laws.units import Kind, LawProblem, LawsInPlay, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class Instant:
         self._looks = LawLooks(settler, time, inputs, parameters)
         self.asked: list[int] = []  # units of the last small problem
         self.idle: list[int] = []  # gaps that are closed, but that joints and drives hold
+        self.tied: list[int] = []  # units that hold the same on both sides of a border, where parts cannot say so
         settler.states.ask_modes(state)
         self.view = self._looks.first(state)
         self._modes, self.straight = unmarked(settler.states.modes(state), self.table)  # all of them, as they change
@@ -211,6 +213,7 @@ class Instant:
             if not lifted:
                 break
             parted[list(lifted)] = True
+        self.tied = tied_units(self.units, chosen, part, found) if self.settler.untold else []
         slow = self._slow(part, found)
         for i, number in enumerate(chosen):
             self._write(number, UnitMode(int(found.modes[i])), found.directions[i], slow[i])

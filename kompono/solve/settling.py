@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from kompono.compile.law_ties import are_untold
 from kompono.compile.paced import Leaning
 from kompono.errors import AssemblyError, ModelWarning, NoForces, RunError, warn
 from kompono.translate.program import LAW_EVENTS, LawUnit
@@ -41,7 +42,7 @@ class Settler:
         self.kernel, self.program, self.states = kernel, kernel.program, kernel.law_states()
         self.units: tuple[LawUnit, ...] = kernel.program.laws
         self.first_event = len(self.program.events) - len(LAW_EVENTS) * len(self.units)
-        self.now = Now()
+        self.now, self.untold = Now(), are_untold(self.program)
 
     @cached_property
     def table(self) -> Any:
@@ -58,6 +59,7 @@ class Settler:
         that of the method [s], 0 if it varies.
         """
         from kompono.solve.instant import Instant
+        from kompono.solve.laws.tied import warn_of_ties
         from kompono.solve.laws.units import NoForcesFit
 
         instant = Instant(self, time, state.copy(), inputs, parameters, step)
@@ -77,6 +79,9 @@ class Settler:
             raise NoForces(instant.jam(found)) from found
         turned = instant.straight & (instant.modes() > 0.0)
         self.now.idle, self.now.turned = instant.idle, bool(turned[list(fired)].any())
+        if instant.tied:
+            self.untold = False  # once is enough
+            warn_of_ties(self.units, instant.tied)
         return instant.settled(), [
             self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)
         ]

@@ -198,7 +198,7 @@ class LawUnit:
 
     `level` is that of a one-sided row, "position" or "speed", `impact` its law of restitution. Events (1), samples (2)
     or both (3) may make its gap or speed another one: `shifts`. Time moves, or may move, what is held in a `driven`
-    machine.
+    machine. `side` is the number of the closed part it is in.
     """
 
     kind: int
@@ -213,6 +213,7 @@ class LawUnit:
     impact: str = "poisson"
     shifts: int = 0
     driven: bool = False
+    side: int = 0
 
 
 @dataclass(frozen=True)
@@ -227,6 +228,7 @@ class ControllerUnit:
     modes: tuple[int, ...]
 
 
+TIED = "tied_"  # how routines begin that are asked while laws are held from both sides of the border of a part
 LAW_EVENTS = ("strikes", "closes", "opens", "sticks", "slips")  # what can happen to a unit of a law
 
 
@@ -298,8 +300,11 @@ class Program:
 
     def outline(self, name: str) -> Routine:
         """A routine as those see it who call it: its name, inputs and outputs. One that has a twin for open gaps, of
-        the same inputs and outputs, is not traced for that.
+        the same inputs and outputs, is not traced for that, nor is the twin for laws that are tied.
         """
+        if name.startswith(TIED):
+            plain = self.outline(name.removeprefix(TIED))
+            return self.routines[name] if len(plain.calls) > 1 else replace(plain, name=name)
         twin = self.routines.get(f"open_{name}")
         return self.routines[name] if twin is None or len(twin.calls) > 1 else replace(twin, name=name)
 

@@ -43,7 +43,7 @@ from kompono.translate.numbers import OpenNumbers
 from kompono.translate.opened import all_numbers, open_numbers, open_places, with_numbers
 from kompono.translate.parts.enclosed import closed_subsystems, isolated_subsystems
 from kompono.translate.parts.refused import refuse_engine
-from kompono.translate.program import IMPLICIT, Channel, Program, Routine, law_events
+from kompono.translate.program import IMPLICIT, TIED, Channel, Program, Routine, law_events
 from kompono.translate.routines import Routines
 from kompono.translate.structure.lumps import lumped
 from kompono.translate.structure.topology import Topology, find_topology, place_all
@@ -75,12 +75,12 @@ class Translation:
         """The name of a routine that gives only these columns of the channels: nobody else's are compiled or
         computed.
         """
-        routines = self.program.routines
-        channels = self.program.channels
+        routines, channels = self.program.routines, self.program.channels
         if (isinstance(channels, tuple) and len(columns) == len(channels)) or not isinstance(routines, Routines):
             return "outputs"
         name = "outputs_" + hashlib.sha256(repr(list(columns)).encode()).hexdigest()[:12]
-        routines.add(name, lambda: self.engine.outputs(name, columns))
+        for kind in ("", TIED) if "tied_outputs" in routines else ("",):
+            routines.add(kind + name, lambda kind=kind: self.engine.outputs(kind + name, columns))
         return name
 
 
@@ -280,7 +280,7 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         tuple(model.path(mode) for mode in model.modes),
         (*(model.path(event) for event in model.events), *law_events(engine.law_rows.units)),
         stops=tuple(k for k, event in enumerate(model.events) if event.stop),
-        laws=engine.law_rows.units,
+        laws=engine.law_units,
         states=tuple(map(model.path, model.states)),
         catching=bool(engine.law_rows.units) and samples_catch(model),
         **told_samples(model, engine.sample_rates, engine.ticks),
@@ -315,7 +315,7 @@ def away_translation(near: Translation, paths: Sequence[str]) -> Translation:
     program = replace(
         near.program, kernels=engine.kernels, routines=routines, coordinates=engine.coordinate_names(),
         speeds=engine.speed_names(), modes=engine.mode_names(), states=engine.state_names(), groups=engine.groups,
-        laws=engine.law_rows.units, **engine.kept_away,
+        laws=engine.law_units, **engine.kept_away,
         iterated=tuple(network.bent(near.model) for network in engine.iterated),
     )  # fmt: skip
     return Translation(near.model, near.topology, engine, program, near.make_engine)

@@ -265,37 +265,3 @@ def test_where_nothing_gives_way_the_status_says_so() -> None:
     assert result.status.kind == "no forces fit"
     assert "touch" in result.status.message
     assert BEGIN < result.status.time < BEGIN + 1e-5
-
-
-class Jaws(Subsystem):
-    """Jaws that hold a block, in a part of their own."""
-
-    def __init__(self) -> None:
-        self.block = Body(mass=2.0, inertia=(0.01, 0.01, 0.01), start_position=(0, 0, 0.05))
-        self.arm, self.jaw = (Body(mass=1.0, inertia=(0.01, 0.01, 0.01)) for _ in range(2))
-        self.slide = Prismatic(self.arm, self.jaw, axis="x", displacement=0.05)
-        self.squeeze = JointEffort(self.slide, -50.0)
-        fixed, points = self.arm.at(-0.05, 0, 0.05), ((0, 0.03, 0), (0, -0.03, 0))
-        self.left = Contact(fixed.plane("x"), self.block.at(-0.05, 0, 0).points(*points), mu=0.5)
-        self.right = Contact(self.jaw.at(0, 0, 0.05).plane("-x"), self.block.at(0.05, 0, 0).points(*points), mu=0.5)
-        self.expose(self.arm, self.block)
-
-
-class Hoist(Subsystem):
-    """The owner drives them, and has the floor."""
-
-    def __init__(self) -> None:
-        self.ground, self.gravity, self.jaws = Ground(), Gravity(), Jaws()
-        self.up = Prismatic(self.ground, self.jaws.arm, axis="z")
-        self.lift = Drive(self.up, WAY)
-        points = ((0.05, 0.05, -0.05), (-0.05, 0.05, -0.05), (0, -0.05, -0.05))
-        self.feet = Contact(self.ground.plane(), self.jaws.block.points(*points), mu=0.3)
-
-
-@pytest.mark.filterwarnings("ignore:Hoist did not run as planned")
-def test_forces_that_are_rounding_are_no_result() -> None:
-    """What a closed part and its owner hold together has no forces that mean anything."""
-    result = simulate(Hoist(), until=END, closed=["jaws"])
-    follows = np.abs(result["jaws.block.position.z"] - 0.05 - result["up.displacement"]).max() < 1e-12
-    pushes = min(result[name].min() for name in result if name.endswith("normal")) > -1e-6
-    assert not result.status.ok or (follows and pushes)

@@ -6,11 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from kompono.compile.law_torn import ELSEWHERE, LEFT, TURNS, YIELDING
+from kompono.compile.law_torn import ELSEWHERE, LEFT, NOTICED, TURNS, YIELDING
 
 __all__ = ["TURNS", "torn_forces"]
-
-NOTICED = 0.1  # of what native code notices: there is as much left over, but here all rows share it
 
 
 def torn_forces(

@@ -45,6 +45,7 @@ class Engine(ABC):
         self.nq = sum(len(joint.coordinates) for joint in (*self.joints, *self.counted))
         self.nv = sum(joint.freedoms for joint in self.joints)
         self.law_rows = LawRows(model)
+        self.law_units = self.law_rows.units
         self.sample_rates = rates_of(model.modes)  # at which modes are sampled
         self.ticks = due_together(self.sample_rates)  # numbers of those that can be due together: routines `tick_k`
 

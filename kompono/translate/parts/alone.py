@@ -164,7 +164,7 @@ class Alone(Part):
 
     def _shown(self, name: str, output: Vector) -> Vector:
         output = ca.densify(ca.vec(ca.SX(output)))
-        if name == "report":
+        if name in ("report", "tied_report"):
             energies = range(output.numel() - 2, output.numel())
             kept = [k for k, channel in enumerate(self._channels) if self.public.shows(channel)]
             output = ca.vertcat(*[output[k] for k in (*kept, *energies)])

@@ -18,7 +18,8 @@ from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import PartedWriter, report_whole
 from kompono.translate.parts.sealed import sealed_in
 from kompono.translate.parts.ticks import sampled
-from kompono.translate.program import Channel, Routine
+from kompono.translate.parts.tying import as_tied
+from kompono.translate.program import TIED, Channel, Routine
 from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
 
@@ -53,6 +54,12 @@ class ByParts(TracedEngine):
         x = ca.vertcat(ca.SX(0, 1), *[state[place, :] for place in self.places])
         return tracer, moment_of(self.compartment, tracer, self.compartment.unpack(x))
 
+    def _settled_tied(self) -> tuple[Tracer, Moment, Moment]:
+        """As `_settled`, while parts hand on all rows of their laws."""
+        tracer, before = self._moment()
+        before = as_tied(before)
+        return tracer, before, before.settled()[0]
+
     def _scattered(self, values: CompartmentState) -> Vector:
         """A column in the order of this engine from one in the order of the compartment."""
         packed = self.compartment.pack(values)
@@ -75,9 +82,16 @@ class ByParts(TracedEngine):
         return channels, ca.densify(ca.vertcat(*values))
 
     def outputs(self, name: str = "outputs", columns: Sequence[int] | None = None) -> Routine:
-        values = self._traced_channels[1]
-        chosen = values if columns is None else ca.vertcat(*[values[i] for i in columns])
-        return self._settled[0].routine(name, [("channels", chosen)])
+        told = self._tied_channels if name.startswith(TIED) else (self._settled[0], self._traced_channels[1])
+        chosen = told[1] if columns is None else ca.vertcat(*[told[1][i] for i in columns])
+        return told[0].routine(name, [("channels", chosen)])
+
+    @cached_property
+    def _tied_channels(self) -> tuple[Tracer, Vector]:
+        """The same while parts hand on all rows of their laws."""
+        tracer, before, now = self._settled_tied()
+        _, values = report_whole(now.at(now.values), before)
+        return tracer, ca.densify(ca.vertcat(*values))
 
     def _now(self) -> tuple[Tracer, Moment]:
         """With speeds that meet all conditions, and symbols that mean this state."""
@@ -89,13 +103,15 @@ class ByParts(TracedEngine):
         return [], []
 
     def guards(self) -> Routine:
-        tracer, before, now = self._settled
+        return self._guards_of("guards", *self._settled)
+
+    def _guards_of(self, name: str, tracer: Tracer, before: Moment, now: Moment) -> Routine:
         now = self._with_results(now.at(now.values))
         found, (values, slopes) = now.guards(), self._law_guards(now)
         named = [("values", ca.vertcat(*[found[event] for event in self.model.events], *values))]
         if slopes and self.law_rows.has_slopes:
             named.append(("slopes", ca.vertcat(*slopes)))
-        return tracer.routine("guards", self._with_beside(named, before, now))
+        return tracer.routine(name, self._with_beside(named, before, now))
 
     def _with_beside(self, named: Told, before: Moment, now: Moment) -> Told:
         """Guards, and what else is known where they are looked at, at a state and with speeds that meet all

@@ -169,8 +169,9 @@ class Compartment:
         return twin
 
     def adopt(self, twin: Twin | PlacedTwin | LinkedTwin) -> None:
-        """Take an engine with all parts opened that somebody else made."""
-        self.__dict__["twin"] = twin
+        """Take an engine with all parts opened that somebody else made, and plan anew: linear sets are its own."""
+        known = self.__dict__
+        known["twin"], _, _ = twin, known.pop("plan", None), known.pop("whole_plan", None)
         twin.compartment = self
 
     def crosses(self, element: Closing) -> bool:

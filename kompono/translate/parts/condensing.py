@@ -35,6 +35,7 @@ from kompono.translate.elimination.ported import PortedElimination
 from kompono.translate.elimination.refined import RefinedSwept
 from kompono.translate.elimination.unknowns import Solution, Unknown
 from kompono.translate.laws.handed import Handed, HandedShape
+from kompono.translate.laws.tied import Tied
 from kompono.translate.motion.conditions import Closing, Closures
 from kompono.translate.motion.kinematics import Kinematics, StandIn
 from kompono.translate.motion.loads import Loads
@@ -54,7 +55,7 @@ class Answer:
 
     block: Matrix
     vector: Vector
-    handed: Handed | None = None
+    handed: Handed | Tied | None = None
 
     @staticmethod
     def of(column: Vector, border: Border, shape: HandedShape | None = None) -> Answer:

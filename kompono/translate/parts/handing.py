@@ -26,7 +26,7 @@ class HandedRows:
         self.shape = HandedShape()
         for part in condensation.compartment.parts:
             handed = condensation.answers[part].handed
-            if handed is not None and handed.shape.rows:
+            if isinstance(handed, Handed) and handed.shape.rows:
                 self.told.append((part, handed))
                 self.shape = handed.shape.behind(self.shape)
 

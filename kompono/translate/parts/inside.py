@@ -34,7 +34,6 @@ from kompono.model.subsystem import Subsystem
 from kompono.translate.declared.network_borders import answer_at
 from kompono.translate.declared.networks import Network
 from kompono.translate.declared.open_networks import open_network
-from kompono.translate.elimination.bordered import pack_answer
 from kompono.translate.engines.discrete.links import Strengths
 from kompono.translate.engines.judging import Close
 from kompono.translate.laws.handed import HandedShape
@@ -51,13 +50,14 @@ from kompono.translate.parts.linked import linked_functions, moment_of
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.report import drift_of, report_inside
 from kompono.translate.parts.ticks import sampled
+from kompono.translate.parts.tying import TIED, as_tied
 from kompono.translate.program import Channel
 from kompono.translate.symbolic import Scalar, Vector
 from kompono.translate.texts import written
 from kompono.translate.tracer import InlineTracer
 
 LEVELS = ("rate", "residual", "speed")
-BY_FORCES = ("moved", "law_push", "law_respond")  # functions of forces on rows of laws
+BY_FORCES = ("moved", "law_push", "law_respond", *(f"tied_{name}" for name in TIED))  # functions of forces on laws
 
 
 class PartTracer(InlineTracer):
@@ -208,6 +208,8 @@ class Part:
         for level in LEVELS:
             made[f"violated_{level}"] = lambda now, _, level=level: self._violated(now, level)
             made[f"corrected_{level}"] = lambda now, given, level=level: self._corrected(now, given, level)
+        for name in TIED if self.laws.size else ():
+            made[f"tied_{name}"] = lambda now, given, forces, f=made[name]: f(as_tied(now), self._told(given, forces))
         return made
 
     @cached_property
@@ -233,6 +235,10 @@ class Part:
     def _ports(self, given: Vector) -> Vector:
         """What is at the ports, of all that an owner gives."""
         return given[: self.border.size, :]
+
+    def _told(self, given: Vector, forces: Vector) -> Vector:
+        """The same, and forces of all rows of laws."""
+        return ca.vertcat(self._ports(given), forces)
 
     def _move(self, now: Moment) -> Vector:
         kinematics, base = now.kinematics, self.border.base
@@ -269,7 +275,7 @@ class Part:
         if level == "residual":
             now = now.at(now.normalized())
         condensed = now.violated(level)
-        return ca.vertcat(pack_answer(*condensed.answer()), condensed.near())
+        return ca.vertcat(condensed.packed(), condensed.near())
 
     def _corrected(self, now: Moment, given: Vector, level: str) -> Vector:
         if level == "residual":

@@ -13,8 +13,10 @@ from kompono.translate.laws.answer import force_table, handed_table, held_table
 from kompono.translate.laws.bordered import LawAt, LawSwept
 from kompono.translate.laws.driven import is_driven
 from kompono.translate.laws.split import coefficients
+from kompono.translate.laws.tied import TiedSwept
 from kompono.translate.parts.handing import HandedRows
 from kompono.translate.parts.report import PartedWriter
+from kompono.translate.parts.tying import TiedRows
 from kompono.translate.symbolic import Matrix, Vector
 
 if TYPE_CHECKING:
@@ -32,11 +34,15 @@ def with_laws(now: Moment, plain: Condensed, swept: Swept, level: str) -> LawSwe
             lambda solution, joint, border: PartedWriter(now, plain, border, solution).reaction(joint),
             "driven" if _may_be_driven(now) else "laws",
         )  # fmt: skip
+        if now.tied:
+            return TiedSwept(swept, laws, TiedRows(plain.condensation, plain.loads))
         parts = HandedRows(plain.condensation, plain.loads)
         return LawSwept(swept, laws, parts if parts.shape.rows else None)
     kind = "residual" if level == "residual" else "rate"
     held, bias = held_table(rows, now.tracer, kind), rows.stacked(closures, kind)
-    return LawSwept(swept, LawAt(now.kinematics, rows, closures, lambda b, *_: held(b), bias, base, (), None))
+    purpose = "back" if level == "residual" else "speeds"
+    laws = LawAt(now.kinematics, rows, closures, lambda b, *_: held(b), bias, base, (), None, purpose)
+    return TiedSwept(swept, laws, TiedRows(plain.condensation, None)) if now.tied else LawSwept(swept, laws)
 
 
 def _may_be_driven(now: Moment) -> bool:
@@ -50,7 +56,17 @@ def on_base(now: Moment) -> Matrix | None:
     if compartment.border is None or not compartment.border.based or not compartment.law_rows.size:
         return None
     assert now.base is not None
-    found = ca.sparsify(coefficients(compartment.law_rows.stacked(now.law_closures, "rate"), now.base[12:18]))
+    carriers = [p for p in compartment.parts if p.border.others and "base" in p.closed("move").groups]
+    if not carriers:
+        found = coefficients(compartment.law_rows.stacked(now.law_closures, "rate"), now.base[12:18])
+    else:  # ports of parts move as unknowns say, whatever the part tells by itself
+        moves = {part: now._ask(part, "move") for part in carriers}
+        symbols = {part: ca.SX.sym("moves", motion.numel()) for part, motion in moves.items()}
+        still = now.at(now.values, {**now.moves, **symbols})
+        found = coefficients(compartment.law_rows.stacked(still.law_closures, "rate"), now.base[12:18])
+        found = ca.substitute(found, ca.vertcat(*symbols.values()), ca.vertcat(*moves.values()))
+        now.at(now.values, now.moves)  # symbols mean this state again
+    found = ca.sparsify(found)
     return found if found.nnz() else None
 
 

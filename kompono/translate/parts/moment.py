@@ -39,6 +39,7 @@ from kompono.translate.parts.fields import CompartmentLoads
 from kompono.translate.parts.law_acting import with_laws
 from kompono.translate.parts.report import Forces, PartedWriter
 from kompono.translate.parts.twins import LinkedTwin, PlacedTwin, Twin
+from kompono.translate.parts.tying import answer_tied, asked_tied
 from kompono.translate.symbolic import Matrix, Scalar, Vector
 from kompono.translate.tracer import Tracer
 
@@ -90,7 +91,7 @@ class Condensed:
 
 class Moment:
     """`base` (18) is the motion of the base of the part whose inside this is, `fields` (9) act around it; `moves` are
-    motions of ports that parts need not be asked for, and `said` outputs, by part and number.
+    motions of ports that parts need not be asked for, `said` outputs, by part and number; `tied`, see `laws/tied.py`.
     """
 
     kinematics_kind = Kinematics
@@ -98,9 +99,9 @@ class Moment:
     def __init__(
         self, compartment: Compartment, tracer: Tracer, values: CompartmentState, base: Vector | None = None,
         fields: Vector | None = None, moves: Mapping[Part, Vector] | None = None,
-        said: Mapping[tuple[Part, int], Vector] | None = None,
+        said: Mapping[tuple[Part, int], Vector] | None = None, tied: bool = False,
     ) -> None:  # fmt: skip
-        self.compartment, self.tracer, self.values = compartment, tracer, values
+        self.compartment, self.tracer, self.values, self.tied = compartment, tracer, values, tied
         self.base, self.fields, self.moves, self.said = base, fields, dict(moves or {}), dict(said or {})
         self.kinematics = self._bind()
 
@@ -109,7 +110,7 @@ class Moment:
         said: Mapping[tuple[Part, int], Vector] | None = None,
     ) -> Moment:  # fmt: skip
         """The same compartment at another state."""
-        return type(self)(self.compartment, self.tracer, values, self.base, self.fields, moves, said)
+        return type(self)(self.compartment, self.tracer, values, self.base, self.fields, moves, said, self.tied)
 
     def _bind(self) -> Kinematics:
         compartment = self.compartment
@@ -175,6 +176,7 @@ class Moment:
         """One of the functions of a part at its state here."""
         kinematics = kinematics or self.kinematics
         border, base = part.border, None
+        name, given, forces = asked_tied(part, name, given, forces) if self.tied else (name, given, forces)
         if "base" in part.closed(name).groups:
             assert border.base is not None
             base = motion_of_base(kinematics, border.base, part.path)
@@ -225,7 +227,8 @@ class Moment:
         for part in self.compartment.parts:
             name = "law_condense" if lawless and part.laws.size else "condense"
             column = self._ask(part, name, fields=loads.for_part(part))
-            answers[part] = Answer.of(column, part.border, None if lawless else part.handed)
+            plain = Answer.of(column, part.border, None if lawless or self.tied else part.handed)
+            answers[part] = answer_tied(column, part, plain) if self.tied and not lawless else plain
         return answers
 
     def violated(self, level: str) -> Condensed:
@@ -236,8 +239,9 @@ class Moment:
         answers, nears = {}, []
         for part in self.compartment.parts:
             column = self._ask(part, f"violated_{level}")
-            answers[part] = Answer.of(column, part.border)
-            nears.append(column[part.border.answer :, :])
+            plain = Answer.of(column, part.border)
+            answers[part] = answer_tied(column, part, plain, 0) if self.tied and level != "rate" else plain
+            nears.append(column[-2:, :])
         _, closures = self.closures()
         condensation = self._condense(closures, tolerance, answers)
         gaps = self.violations("residual" if level == "residual" else "rate")
@@ -263,8 +267,8 @@ class Moment:
     ) -> Condensed:
         swept = condensation.swept(right, forces=level in ("force", "lawless"))
         plain = Condensed(self, condensation, swept, loads, nears, declared or {})
-        handed = level == "force" and any(part.handed.rows for part in self.compartment.parts)
-        laws = level not in ("lawless", "rate") and (self.compartment.law_rows.size or handed)
+        told = any(p.laws.size if self.tied else level == "force" and p.handed.rows for p in self.compartment.parts)
+        laws = level not in ("lawless", "rate") and (self.compartment.law_rows.size or told)
         return replace(plain, swept=with_laws(self, plain, swept, level)) if laws else plain
 
     @cached_property

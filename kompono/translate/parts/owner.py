@@ -32,7 +32,9 @@ from kompono.translate.parts.law_routines import LawsByRows
 from kompono.translate.parts.linked import LinkedMoment, speed_places
 from kompono.translate.parts.moment import Moment
 from kompono.translate.parts.sealed import sealed_in, walled_in
+from kompono.translate.parts.tied_sides import all_tie, told_sides
 from kompono.translate.parts.twins import LinkedTwin, PlacedTwin, Twin
+from kompono.translate.parts.tying import as_tied
 from kompono.translate.program import Routine
 from kompono.translate.symbolic import Vector
 from kompono.translate.tracer import Tracer
@@ -50,6 +52,7 @@ class SolvedByParts(LawsByRows):
         if self.by_rows:
             stacked = compartment.laws.within(self.unit_order, self.model.modes, len(self.model.events))
             self.law_rows = replace(stacked, of_joints=rows.of_joints)  # type: ignore[assignment]
+        self.law_units = told_sides(self.law_rows.units, compartment)
 
     def _tell_shared(self, compartment: Compartment) -> None:
         """Warn where friction follows a reaction that is not unique, in a loop through the border of a part."""
@@ -80,7 +83,9 @@ class SolvedByParts(LawsByRows):
 
     def _projection(self, name: str, *, held: bool) -> Routine:
         """state -> state on the conditions, here and inside all parts, and on what laws hold."""
-        tracer, now = self._moment()
+        return self._projected(name, *self._moment())
+
+    def _projected(self, name: str, tracer: Tracer, now: Moment) -> Routine:
         near = ca.SX.ones(2)
         now = now.at(now.normalized())
         if self.compartment.keeps:
@@ -99,6 +104,7 @@ class SolvedByParts(LawsByRows):
 
     def routines(self) -> dict[str, Callable[[], Routine]]:
         made = super().routines() | ({"ports": self.ports} if self.port_paths else {})
+        made |= self.tied_routines() if self.ties else {}
         heavy = self.heaviest_port
         return made | ({"opened": self.opened_derivative} if heavy and heavy.opens else {})
 
@@ -115,6 +121,29 @@ class SolvedByParts(LawsByRows):
         told = {pair.path: pair.unsettled[-1] for pair in condensed.condensation.elimination.pairs if pair.unsettled}
         values = [ca.SX(told.get(path, 0)) for path in self.port_paths]
         return tracer.routine("ports", [("values", ca.vertcat(*values))])
+
+    @cached_property
+    def ties(self) -> bool:
+        """Whether laws on both sides of a border may hold the same thing, and parts can hand on their rows then."""
+        sides = {unit.side for unit in self.law_units}
+        return self.here and len(sides) > 1 and all_tie(self.compartment)
+
+    def tied_routines(self) -> dict[str, Callable[[], Routine]]:
+        """What is asked for while they do, see `laws/tied.py`."""
+        made: dict[str, Callable[[], Routine]] = {"tied_derivative": self._tied_derivative}
+        made |= {"tied_guards": lambda: self._guards_of("tied_guards", *self._settled_tied())}
+        made |= {"tied_project": self._tied_project} if self.projects else {}
+        return made | {"tied_outputs": lambda: self.outputs("tied_outputs")}
+
+    def _tied_derivative(self) -> Routine:
+        tracer, _, now = self._settled_tied()
+        condensed, none = now.forces(), ca.SX(0, 1)
+        rates = now.rates(condensed, condensed.resolve(none), none)
+        return tracer.routine("tied_derivative", [("rate", self._scattered(rates))])
+
+    def _tied_project(self) -> Routine:
+        tracer, now = self._moment()
+        return self._projected("tied_project", tracer, as_tied(now))
 
     def gap(self) -> Routine:
         tracer, now = self._moment()

@@ -1,0 +1,104 @@
+"""Whether laws hold the same thing from two sides of the border of a closed part, at a state.
+
+Rows that are held may imply each other. Where all of these are inside one part, or all outside, whoever has them shares
+what they bear; where they are not, parts hand on their rows (`translate/laws/tied.py`), and routines called `tied_...`
+are asked in the place of others. So it is asked which rows are held, and what they do to each other: there are more
+combinations that move nothing than all sides have by themselves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from kompono.compile.law_state import HOLDS, TIED, acts
+from kompono.translate.program import Program
+
+LEFT = 1e-10  # of the diagonal: what moves less is held twice, as in `law_symmetric`
+IMMOBILE = 1e-12  # of the most mobile row: what joints hold anyway
+PLANAR = 2
+Evaluate = Callable[..., tuple[np.ndarray, ...]]
+
+
+def tied_name(program: Program, routine: str) -> str:
+    """The name of what is asked in the place of a routine; empty if there is nothing."""
+    name = f"tied_{routine}"
+    return name if name in program.routines else ""
+
+
+def level(program: Program, evaluate: Evaluate, time: float, state: np.ndarray, *given: Any) -> int:
+    """What laws do at a state, with its inputs and parameters: as `acts`, or they are tied."""
+    found = acts(program, state)
+    if found < HOLDS or "tied_derivative" not in program.routines:
+        return found
+    return TIED if is_tied(program, evaluate, time, state, *given) else found
+
+
+def is_tied(
+    program: Program, evaluate: Evaluate, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray
+) -> bool:  # fmt: skip
+    """Whether they are."""
+    rows, sides = held_rows(program, state)
+    if len(set(sides)) < 2:
+        return False
+    size = dict(program.routines["law_view"].outputs)["gap"]
+    matrix = np.empty((len(rows), len(rows)))
+    for k, row in enumerate(rows):
+        force = np.zeros(size)
+        force[row] = 1.0
+        matrix[:, k] = evaluate("law_respond", time, state, inputs, np.concatenate([parameters, force]))[0][rows]
+    return are_tied(matrix, np.array(sides))
+
+
+def are_tied(matrix: np.ndarray, sides: np.ndarray) -> bool:
+    """Whether rows of several sides imply each other; the matrix (n, n) says how their forces move them."""
+    mobile = matrix.diagonal() > IMMOBILE * matrix.diagonal().max(initial=0.0)
+    matrix, sides = matrix[mobile][:, mobile], sides[mobile]
+    if len(set(sides.tolist())) < 2 or not np.isfinite(matrix).all():
+        return False
+    scale = 1.0 / np.sqrt(matrix.diagonal())
+    matrix = scale[:, None] * (matrix + matrix.T) * scale / 2
+    alone = sum(_idle(matrix[own][:, own]) for own in (sides == side for side in set(sides.tolist())))
+    return _idle(matrix) > alone
+
+
+def are_untold(program: Program) -> bool:
+    """Whether laws may be tied, and a part cannot hand on its rows: it is elsewhere, or a file of an older version."""
+    return len({unit.side for unit in program.laws}) > 1 and "tied_derivative" not in program.routines
+
+
+def _idle(matrix: np.ndarray) -> int:
+    """How many combinations of rows move nothing."""
+    return int(np.sum(np.linalg.eigvalsh(matrix) < LEFT * len(matrix)))
+
+
+def held_rows(program: Program, state: np.ndarray) -> tuple[list[int], list[int]]:
+    """Rows that are held, and the side of each."""
+    first, rows, sides = len(program.coordinates) + len(program.speeds), [], []
+    for unit in program.laws:
+        mode, contact = state[first + unit.modes[0]], unit.contact
+        if unit.kind == 0:
+            held = bool(mode)
+        else:
+            held = not mode and (contact < 0 or bool(state[first + program.laws[contact].modes[0]]))
+        for row in range(unit.row, unit.row + (2 if unit.kind == PLANAR else 1)) if held else ():
+            rows.append(row)
+            sides.append(unit.side)
+    return rows, sides
+
+
+def tied_rows(program: Program, evaluate: Evaluate, columns: list[np.ndarray], parameters: np.ndarray) -> np.ndarray:
+    """At which of some rows (times, states, inputs) laws are tied; as long as modes stay it is what it was."""
+    times, states, inputs = columns
+    first = len(program.coordinates) + len(program.speeds)
+    places = [first + unit.modes[0] for unit in program.laws]
+    patterns = states[:, places] != 0.0
+    begins = np.flatnonzero(np.any(patterns[1:] != patterns[:-1], axis=1)) + 1
+    tied = np.zeros(len(states), dtype=bool)
+    for part in np.split(np.arange(len(states)), begins):
+        if len(part):
+            k, given = part[0], parameters if parameters.ndim == 1 else parameters[part[0]]
+            tied[part] = level(program, evaluate, float(times[k, 0]), states[k], inputs[k], given) == TIED
+    return tied
