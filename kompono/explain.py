@@ -69,6 +69,8 @@ class Explainer:
         row = outcome.blame
         if outcome.ok or row is None:
             return Status(outcome.ok, outcome.message, outcome.time, outcome.ended)
+        if outcome.ended is Ending.OPEN and outcome.message:
+            return Status(False, f"{outcome.message} from t = {row[0]:.9g} s", float(row[0]), Ending.OPEN)
         if outcome.ended is Ending.OPEN and self.kernel.program.opaque:
             reason = "conditions cannot be kept; drives or constraints contradict, or the position cannot be reached"
             return Status(False, f"{reason}, from t = {row[0]:.9g} s", float(row[0]), outcome.ended)

@@ -106,6 +106,8 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
         begin = settings.begin
         problem.feed.begin(begin, problem.held)
         told = problem.feed.sample(begin, _reader(problem, begin, problem.state))
+        if problem.kernel.program.opaque and problem.kernel.settle is not None:
+            problem.kernel.settle.now.tied = None
         if (told or problem.kernel.program.opaque) and problem.feed.stop is None:
             _choose_modes(problem, begin, 0.0 if method.chooses_steps else settings.step)
         if problem.started is not None and problem.feed.stop is None:

@@ -146,7 +146,7 @@ def conclude(
         speeds = slice(len(program.coordinates), len(program.coordinates) + len(program.speeds))
         if METHODS[settings.method].judged:
             outcome.samples = pick(rows, program.state_size, speeds)
-        for look in (_unanswered, _grown, _open, _nameless_number, *((_energy,) if energy else ())):
+        for look in (_unanswered, _grown, _open, _nameless_number, _tied, *((_energy,) if energy else ())):
             if look(kernel, outcome, rows, outputs, table, settings, parameters):
                 break
     return outcome
@@ -231,6 +231,15 @@ def _pulled(kernel: Any, outputs: Outputs, table: np.ndarray) -> np.ndarray:
         return np.zeros(len(table), dtype=bool)
     forces = table[:, places]
     return _lasting(forces.min(axis=1) < -PULLED * np.abs(forces).max(axis=1))
+
+
+def _tied(kernel: Any, outcome: Outcome, rows: np.ndarray, *_: Any) -> bool:
+    """Whether parts that cannot say so held something together with their owners; the rows are kept."""
+    found = kernel.settle.now.tied if kernel.program.laws else None
+    if found is not None:
+        since, why = found
+        _spoil(outcome, Ending.OPEN, why, rows[min(int(np.searchsorted(rows[:, 0], since)), len(rows) - 1)])
+    return found is not None
 
 
 def _lasting(wrong: np.ndarray) -> np.ndarray:

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from kompono.compile.law_ties import are_tied
-from kompono.errors import ModelWarning, warn
 from kompono.solve.laws.units import Kind, LawsInPlay, UnitChoice, UnitMode
 from kompono.translate.program import LawUnit
 
@@ -26,11 +25,10 @@ def tied_units(units: Sequence[LawUnit], chosen: Sequence[int], part: LawsInPlay
     return held if are_tied(part.problem.A[np.ix_(rows, rows)], np.array(sides)) else []
 
 
-def warn_of_ties(units: Sequence[LawUnit], tied: Sequence[int]) -> None:
-    """Say that forces may be rounding."""
+def told_ties(units: Sequence[LawUnit], tied: Sequence[int]) -> str:
+    """That forces may be rounding."""
     paths = ", ".join(sorted(units[k].path for k in tied))
-    warn(
+    return (
         f"{paths}: some of them hold the same thing, inside and outside of a part that is elsewhere, or a file of an "
-        "older version: their forces may be rounding. Close the part in this process, or seal it again.",
-        ModelWarning,
+        "older version: their forces may be rounding. Close the part in this process, or seal it again;"
     )
