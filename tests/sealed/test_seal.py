@@ -128,7 +128,8 @@ def test_a_sealed_damper_moves_as_the_open_one(
     objects = sealed.objects
     monkeypatch.setattr(Part, "closed", from_file)
     translator = sys.modules["kompono.translate.translate"]
-    monkeypatch.setattr(translator, "on_ranks", lambda _: True)  # then numbers stay in the code, as in a file
+    monkeypatch.setattr(translator, "with_numbers", lambda model, _: model)  # numbers stay in the code, as in a file
+    monkeypatch.setattr(translator, "open_places", lambda *_: None)
     monkeypatch.setattr(sealed, "objects", lambda names, lanes: asked.extend(names) or objects(names, lanes))
     parted = simulate(Bench(), closed=["damper"], **options)
     assert asked  # native code of the file was linked
