@@ -18,7 +18,7 @@ from kompono.solve.settings import Settings
 
 NAME = "Kompono"
 
-Setting = tuple[float, str]  # step [s], engine
+Setting = tuple[float, str, str]  # step [s], engine, path of the machine: none if it is the model
 
 
 def version() -> str:
@@ -71,15 +71,29 @@ class Ball(Subsystem):
         self.floor = Contact(self.ground.plane(), self.ball.sphere(0.1), restitution=RESTITUTION)
 
 
+class Owner(Subsystem):
+    """A model of which the machine is a component."""
+
+    def __init__(self, part: Subsystem) -> None:
+        self.part = part
+
+
 def settings() -> dict[str, Setting]:
     """Names of what is run."""
-    return {"1 ms": (1e-3, "relative"), "10 ms": (1e-2, "relative"), "1 ms, absolute": (1e-3, "absolute")}
+    return {
+        "1 ms": (1e-3, "relative", ""),
+        "10 ms": (1e-2, "relative", ""),
+        "1 ms, absolute": (1e-3, "absolute", ""),
+        "1 ms, a component": (1e-3, "relative", "part."),
+        "1 ms, a component, absolute": (1e-3, "absolute", "part."),
+    }
 
 
 def _run(model: Subsystem, until: float, setting: Setting, **options: Any) -> tuple[Result, float]:
     """A result, and seconds per second of a run whose code is there."""
-    every, channels, (step, engine) = options.pop("every", 1), options.pop("channels", "*"), setting
-    simulation, settings = Simulation(model, engine=engine), Settings("rk4", until, step, every)
+    every, channels, (step, engine, path) = options.pop("every", 1), options.pop("channels", "*"), setting
+    simulation = Simulation(Owner(model) if path else model, engine=engine)
+    settings = Settings("rk4", until, step, every)
     costs = []
     for end in (2 * step, 2 * step, until):
         begun = clock.process_time()
@@ -94,25 +108,25 @@ def _run(model: Subsystem, until: float, setting: Setting, **options: Any) -> tu
 def brick(setting: Setting, run: Slope) -> tuple[float, float]:
     """How far a box slides [m], seconds per second."""
     result, seconds = _run(Brick(run), run.until, setting, every=round(1 / setting[0]))
-    return float(np.hypot(*[np.ptp(result[f"brick.position.{axis}"][[0, -1]]) for axis in "xz"])), seconds
+    return float(np.hypot(*[np.ptp(result[f"{setting[2]}brick.position.{axis}"][[0, -1]]) for axis in "xz"])), seconds
 
 
 def slider(setting: Setting, run: Slope) -> tuple[float, float]:
     """How far a mass slides [m], seconds per second."""
     result, seconds = _run(Slider(run), run.until, setting, every=round(1 / setting[0]))
-    return float(result["rail.displacement"][-1]), seconds
+    return float(result[f"{setting[2]}rail.displacement"][-1]), seconds
 
 
 def oscillator(setting: Setting) -> tuple[np.ndarray, np.ndarray, float]:
     """Times, positions, seconds per second."""
-    result, seconds = _run(Oscillator(), SPAN, setting, channels="slide.displacement")
-    return result.time, result["slide.displacement"], seconds
+    result, seconds = _run(Oscillator(), SPAN, setting, channels=(name := f"{setting[2]}slide.displacement"))
+    return result.time, result[name], seconds
 
 
 def ball(setting: Setting) -> tuple[np.ndarray, float]:
     """Heights [m] at all steps of 3 s, seconds per second."""
-    result, seconds = _run(Ball(), 3.0, setting, channels="ball.position.z")
-    return result["ball.position.z"][np.unique(result.time, return_index=True)[1]] - 0.1, seconds
+    result, seconds = _run(Ball(), 3.0, setting, channels=(name := f"{setting[2]}ball.position.z"))
+    return result[name][np.unique(result.time, return_index=True)[1]] - 0.1, seconds
 
 
 assert G == 9.81  # that of Gravity()
