@@ -92,9 +92,7 @@ class Settler:
             self.now.shared = state.copy(), bool(instant.tied)
         elif instant.tied and not self.now.tied:
             self.now.tied = time, told_ties(self.units, instant.tied)
-        return state, [
-            self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)
-        ]
+        return state, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)]
 
     def ties(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> bool:
         """Whether laws are tied at a state some of which is elsewhere: known where modes were chosen, or asked for."""
