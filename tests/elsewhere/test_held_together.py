@@ -100,8 +100,8 @@ def test_brakes_inside_and_outside_share_by_what_they_can_bear(method: str, monk
 
 @pytest.mark.parametrize("method", ["rk4", "dopri5", "adams"])
 def test_remote_brakes_are_sealed_ones(supplier: Find, method: str) -> None:
-    made, options = supplier("braked"), {"until": END, "method": method, "errors": "parts"}
-    options = options if method == "dopri5" else {**options, "errors": "whole"}
+    made, errors = supplier("braked"), "parts" if method == "dopri5" else "whole"
+    options: dict[str, Any] = {"until": END, "method": method, "errors": errors}
     remote = simulate(Bench(made.remote), **options).check()
     shares(remote)
     sealed_and_remote(simulate(Bench(made.sealed), **options), remote)
@@ -147,12 +147,12 @@ def test_steps_over_contact_share_as_well() -> None:
 
 
 def test_a_run_that_lost_its_link_while_laws_are_tied_goes_on(supplier: Find, tmp_path: Path) -> None:
-    made, file, run = supplier("braked"), tmp_path / "run.h5", {"until": END}
-    first = simulate(Bench(made.remote), **run).check()
+    made, file = supplier("braked"), tmp_path / "run.h5"
+    first = simulate(Bench(made.remote), until=END).check()
     made.breaks = 300
     try:
         with pytest.warns(match="nobody answers"):
-            begun = simulate(Bench(made.remote), hdf5=file, **run)
+            begun = simulate(Bench(made.remote), hdf5=file, until=END)
     finally:
         made.breaks = None
     assert 0.001 < begun.time[-1] < 0.03
@@ -163,7 +163,8 @@ def test_a_run_that_lost_its_link_while_laws_are_tied_goes_on(supplier: Find, tm
 
 def test_ensembles_share_as_well(supplier: Find) -> None:
     tops = np.array([1.0, 3.0])
-    model = Bench(supplier("braked").remote, limit=(top := Parameter(2.0)))
+    top: Any = Parameter(2.0)
+    model: Any = Bench(supplier("braked").remote, limit=top)
     model.top = top
     runs = simulate_many(model, parameters={"top": tops}, until=0.02, step=1e-3, lanes=1)
     assert not runs.failed
