@@ -17,10 +17,22 @@ from elsewhere.suppliers import Supplier
 from nonsmooth.held_from_both_sides import END, Bench, Braked, Hall, Hoist, Jaws, Works
 from nonsmooth.known import names, times
 
-from kompono import Ground, Parameter, Result, Simulation, Subsystem, evaluate, resume, simulate, simulate_many, time
+from kompono import (
+    Body,
+    Ground,
+    Parameter,
+    Result,
+    Simulation,
+    Subsystem,
+    evaluate,
+    resume,
+    simulate,
+    simulate_many,
+    time,
+)
 from kompono.compile.law_state import HOLDS, TIED
 from kompono.elsewhere.hosts import InProcess
-from kompono.library import AppliedLoad, Clutch, Weld
+from kompono.library import AppliedLoad, Clutch, Revolute, Weld
 from kompono.request import Request
 from kompono.solve.settings import settings_of
 
@@ -45,6 +57,20 @@ class Pair(Subsystem):
         self.shaft = Weld(self.one.wheel, self.other.wheel)
         self.clutch = Clutch(self.one.frame, self.one.wheel, axis="z", limit=0.5)
         self.turn = AppliedLoad(self.one.wheel, torque=(0, 0, SWING))
+
+
+class Linked(Subsystem):
+    """The same brakes on cranks of 0.1 and 0.12 m that a rod joins, and the owner's on one of them."""
+
+    def __init__(self) -> None:
+        self.ground, self.one, self.other = Ground(), Braked(), Hard()
+        self.hold = Weld(self.ground, self.one.frame)
+        self.too = Weld(self.ground.at(0, 0.3, 0), self.other.frame)
+        self.rod = Body(mass=0.2, inertia=(0.01, 0.01, 0.01))
+        self.first = Revolute(self.one.wheel.at(0.1, 0, 0), self.rod, axis="z")
+        self.last = Revolute(self.other.wheel.at(0.12, 0, 0), self.rod.at(0.02, 0.3, 0), axis="z")
+        self.clutch = Clutch(self.one.frame, self.one.wheel, axis="z", limit=0.5)
+        self.turn = AppliedLoad(self.one.wheel, torque=(0, 0, 100 * time))
 
 
 @cache
@@ -115,6 +141,11 @@ def test_rows_are_tied_and_let_go_again_and_again(supplier: Find) -> None:
     alike(open_model, elsewhere(Pair(), "one", "other", until=0.25))
     remote = simulate(Pair(made.remote, supplier("harder").remote), until=0.25).check()
     alike(open_model, remote, named=False)
+
+
+def test_brakes_that_a_loop_joins() -> None:
+    """Each bears what it can until all do."""
+    alike(whole(Linked), elsewhere(Linked(), "one", "other"))
 
 
 @pytest.mark.parametrize("method", ["rk4", "dopri5"])
