@@ -105,7 +105,7 @@ class Kernel(Here):
     def _map_tied(self, routine: str, columns: list[np.ndarray], parameters: ArrayLike) -> np.ndarray:
         """The same where laws may be tied at some rows."""
         constants = np.asarray(parameters, dtype=float)
-        tied = tied_rows(self.program, self.evaluate, columns, constants)
+        tied = tied_rows(self, columns, constants)
         result = np.empty((len(tied), routine_named(self.program, routine).outputs[0][1]))
         for name, rows in ((routine, ~tied), (tied_name(self.program, routine), tied)):
             if rows.any():

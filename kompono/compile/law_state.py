@@ -76,6 +76,10 @@ class LawStates:
         """All modes at a state, in the places units of laws name."""
         return state[self.places].copy()
 
+    def modes_of_all(self, states: np.ndarray) -> np.ndarray:
+        """The same of many states (n, state), row by row."""
+        return states[:, self.places]
+
     def other_modes(self, modes: np.ndarray, state: np.ndarray) -> np.ndarray:
         """The same modes, but those that are here at another state."""
         return self.modes(state)

@@ -29,27 +29,28 @@ def tied_name(program: Program, routine: str) -> str:
 
 
 def level(program: Program, evaluate: Evaluate, time: float, state: np.ndarray, *given: Any) -> int:
-    """What laws do at a state, with its inputs and parameters: as `acts`, or they are tied."""
+    """What laws do at a state that is here, with its inputs and parameters: as `acts`, or they are tied."""
     found = acts(program, state)
     if found < HOLDS or "tied_derivative" not in program.routines:
         return found
-    return TIED if is_tied(program, evaluate, time, state, *given) else found
-
-
-def is_tied(
-    program: Program, evaluate: Evaluate, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray
-) -> bool:  # fmt: skip
-    """Whether they are."""
-    rows, sides = held_rows(program, state)
-    if len(set(sides)) < 2:
-        return False
+    first = len(program.coordinates) + len(program.speeds)
     size = dict(program.routines["law_view"].outputs)["gap"]
-    matrix = np.empty((len(rows), len(rows)))
-    for k, row in enumerate(rows):
+    inputs, parameters = given
+
+    def column(row: int) -> np.ndarray:
         force = np.zeros(size)
         force[row] = 1.0
-        matrix[:, k] = evaluate("law_respond", time, state, inputs, np.concatenate([parameters, force]))[0][rows]
-    return are_tied(matrix, np.array(sides))
+        return evaluate("law_respond", time, state, inputs, np.concatenate([parameters, force]))[0]
+
+    return TIED if is_tied(program, state[first:], column) else found
+
+
+def is_tied(program: Program, modes: np.ndarray, column: Callable[[int], np.ndarray]) -> bool:
+    """Whether they are, by modes as units of laws name them; a column says what a force on a row does to all rows."""
+    rows, sides = held_rows(program, modes)
+    if len(set(sides)) < 2:
+        return False
+    return are_tied(np.array([column(row)[rows] for row in rows]).T, np.array(sides))
 
 
 def are_tied(matrix: np.ndarray, sides: np.ndarray) -> bool:
@@ -65,7 +66,7 @@ def are_tied(matrix: np.ndarray, sides: np.ndarray) -> bool:
 
 
 def are_untold(program: Program) -> bool:
-    """Whether laws may be tied, and a part cannot hand on its rows: it is elsewhere, or a file of an older version."""
+    """Whether laws may be tied, and a part cannot hand on its rows: its file is of an older version."""
     return len({unit.side for unit in program.laws}) > 1 and "tied_derivative" not in program.routines
 
 
@@ -74,31 +75,35 @@ def _idle(matrix: np.ndarray) -> int:
     return int(np.sum(np.linalg.eigvalsh(matrix) < LEFT * len(matrix)))
 
 
-def held_rows(program: Program, state: np.ndarray) -> tuple[list[int], list[int]]:
+def held_on_both(program: Program, modes: np.ndarray) -> bool:
+    """Whether rows of several sides are held, be they tied or not."""
+    return len(set(held_rows(program, modes)[1])) > 1
+
+
+def held_rows(program: Program, modes: np.ndarray) -> tuple[list[int], list[int]]:
     """Rows that are held, and the side of each."""
-    first, rows, sides = len(program.coordinates) + len(program.speeds), [], []
+    rows, sides = [], []
     for unit in program.laws:
-        mode, contact = state[first + unit.modes[0]], unit.contact
+        mode, contact = modes[unit.modes[0]], unit.contact
         if unit.kind == 0:
             held = bool(mode)
         else:
-            held = not mode and (contact < 0 or bool(state[first + program.laws[contact].modes[0]]))
+            held = not mode and (contact < 0 or bool(modes[program.laws[contact].modes[0]]))
         for row in range(unit.row, unit.row + (2 if unit.kind == PLANAR else 1)) if held else ():
             rows.append(row)
             sides.append(unit.side)
     return rows, sides
 
 
-def tied_rows(program: Program, evaluate: Evaluate, columns: list[np.ndarray], parameters: np.ndarray) -> np.ndarray:
+def tied_rows(kernel: Any, columns: list[np.ndarray], parameters: np.ndarray) -> np.ndarray:
     """At which of some rows (times, states, inputs) laws are tied; as long as modes stay it is what it was."""
     times, states, inputs = columns
-    first = len(program.coordinates) + len(program.speeds)
-    places = [first + unit.modes[0] for unit in program.laws]
-    patterns = states[:, places] != 0.0
+    modes = kernel.law_states().modes_of_all(states)
+    patterns = modes[:, [unit.modes[0] for unit in kernel.program.laws]] != 0.0
     begins = np.flatnonzero(np.any(patterns[1:] != patterns[:-1], axis=1)) + 1
     tied = np.zeros(len(states), dtype=bool)
     for part in np.split(np.arange(len(states)), begins):
-        if len(part):
+        if len(part) and held_on_both(kernel.program, modes[part[0]]):
             k, given = part[0], parameters if parameters.ndim == 1 else parameters[part[0]]
-            tied[part] = level(program, evaluate, float(times[k, 0]), states[k], inputs[k], given) == TIED
+            tied[part] = kernel.level(float(times[k, 0]), states[k], inputs[k], given) == TIED
     return tied

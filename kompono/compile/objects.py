@@ -109,7 +109,7 @@ class Objects:
     @functools.cached_property
     def _can_wait(self) -> bool:
         program = self._program
-        if not late_names(program) or program.opaque or program.away or program.spread or tiers.patient():
+        if not late_names(program) or program.away or program.spread or tiers.patient():
             return False
         return not schedule.are_short(program, loop_routines(program, waiting=True), _INLINE)
 

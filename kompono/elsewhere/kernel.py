@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from kompono.compile import FixedRun, Kernel
 from kompono.compile.evaluator import Unanswered
-from kompono.compile.law_state import LawStates
+from kompono.compile.law_state import HOLDS, TIED, LawStates
 from kompono.compile.run_adaptive import AdaptiveRun
 from kompono.elsewhere.hosts import Host
 from kompono.elsewhere.session import KeptSession, PartSession, session_of
@@ -95,6 +95,24 @@ class AwayKernel(Kernel):
         if routine.startswith("law_"):
             self.check_answered(state)
         return found
+
+    def level(self, time: float, state: Any, inputs: Any, parameters: Any) -> int:
+        """Modes of parts elsewhere are not here: who chose them knows it of that state, and else they are asked."""
+        state = np.asarray(state, dtype=float)
+        if self.settle is None or "tied_derivative" not in self.program.routines or not self.can_ask(state):
+            return HOLDS
+        given = np.asarray(inputs, dtype=float), np.asarray(parameters, dtype=float)
+        try:
+            return TIED if cast(Any, self.settle).ties(time, state, *given) else HOLDS
+        except Unanswered:
+            return HOLDS  # whoever asks next hears that nobody answers
+
+    def can_ask(self, state: np.ndarray) -> bool:
+        """Whether all parts can be asked about a state: those of a run that goes on have forgotten its first one."""
+        sessions = self.sessions(state)
+        handles = np.asarray(state).reshape(self.program.state_size, -1)[-len(self.program.opaque) :, 0]
+        begun = [one.goes_on and one.first[0] == handle for one, handle in zip(sessions, handles, strict=False)]
+        return len(sessions) == len(handles) and not any(begun)
 
     def check_answered(self, state: np.ndarray) -> None:
         """Raise Unanswered if a part cannot be asked any more."""

@@ -28,6 +28,14 @@ class AwayStates(LawStates):
         self.kernel.check_answered(state)
         return modes
 
+    def modes_of_all(self, states: np.ndarray) -> np.ndarray:
+        engine = self.kernel.engine
+        modes = np.full((len(states), len(engine.near.model.modes)), np.nan)
+        modes[:, engine.modes_here] = states[:, self.places]
+        for session, here, places in self._away(states[0]) if self.kernel.can_ask(states[:1]) else ():
+            modes[:, places] = session.modes_of_all(states[:, here], len(places))[:, :, 0]
+        return modes
+
     def other_modes(self, modes: np.ndarray, state: np.ndarray) -> np.ndarray:
         found = modes.copy()
         found[self.kernel.engine.modes_here] = state[self.places]

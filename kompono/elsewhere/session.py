@@ -34,6 +34,7 @@ from kompono.elsewhere.keeper import REPLY, Keeper
 from kompono.errors import KomponoError, RunError
 
 FRAME = 1 << 16  # doubles of the largest frame
+_TOGETHER = 1 << 15  # doubles of questions, and of replies, that are put together
 _POSTED = 1 << 14  # left for what is asked when posted operations are sent by themselves
 KEPT = ("index", "next", "next_pinned", "sequence", "round_trips")  # fields of a session that goes on
 _lock = threading.Lock()
@@ -147,6 +148,7 @@ class PartSession:
         self._fields = np.zeros(len(desk.FIELDS), dtype=np.int64)
         before = {} if kept is None else kept.fields
         self.index = _enter(self, before.get("index"))
+        self.goes_on = kept is not None
         given = {
             "transmit": carrier.transmit, "receive": carrier.receive, "context": carrier.context,
             "out": self._out.ctypes.data, "out_length": HEADER, "out_room": FRAME, "reply": self._reply.ctypes.data,
@@ -223,6 +225,22 @@ class PartSession:
             self.sync()
         self._modes_of = -1.0
         return self._aside.reshape(count, self.lanes).copy()
+
+    def modes_of_all(self, states: np.ndarray, count: int) -> np.ndarray:
+        """The same of many states by their handles (n, lanes): (n, count, lanes)."""
+        size, found = count * self.lanes, []
+        most = max(min(_TOGETHER // (OPERATION + self.lanes), _TOGETHER // max(size, 1)), 1)
+        for some in np.split(states, range(most, len(states), most)) if count else ():
+            if self["aside"] or self["out_length"] > _POSTED:
+                self.sync()
+            self._modes_of, self._aside = -1.0, np.full(len(some) * size, np.nan)
+            for state in some:
+                self._put(Op.MODES, 0, state)
+            self["aside_out"] = self._aside.ctypes.data
+            self["wanted"] = self["aside"] = len(self._aside)
+            self.sync()
+            found.append(self._aside.reshape(len(some), count, self.lanes))
+        return np.concatenate([np.zeros((0, count, self.lanes)), *found])
 
     def _post(self, op: int, rows: np.ndarray, kind: int) -> np.ndarray:
         field = "next" if kind == VECTOR else "next_pinned"

@@ -11,6 +11,7 @@ from enum import Enum
 
 from kompono.sealed.shape import Described, Variant
 
+_TIED = "tied_"  # how functions begin that are told the forces of all rows of laws inside
 _ASSEMBLING = ("rates", "reach", "conditions", "masses")  # of a sealed part, asked before a run
 
 
@@ -60,7 +61,8 @@ class KeptPart:
 
 
 def gives(name: str) -> Gives:
-    """What a function gives, by its name."""
+    """What a function gives, by its name; one that is told forces of laws gives what it gives without."""
+    name = name.removeprefix(_TIED)
     if name.startswith("switch_"):
         return Gives.MODES
     if name == "resolve":

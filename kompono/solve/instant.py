@@ -59,7 +59,7 @@ class Instant:
         self._looks = LawLooks(settler, time, inputs, parameters)
         self.asked: list[int] = []  # units of the last small problem
         self.idle: list[int] = []  # gaps that are closed, but that joints and drives hold
-        self.tied: list[int] = []  # units that hold the same on both sides of a border, where parts cannot say so
+        self.tied: list[int] = []  # units that hold the same on both sides of a border, if that is looked for
         settler.states.ask_modes(state)
         self.view = self._looks.first(state)
         self._modes, self.straight = unmarked(settler.states.modes(state), self.table)  # all of them, as they change
@@ -188,7 +188,7 @@ class Instant:
 
     def choose(self, fired: Sequence[int]) -> list[tuple[int, int]]:
         """Choose modes that fit and bring to rest what holds. What happened, by unit."""
-        table, parted = self.table, np.zeros(len(self.units), dtype=bool)
+        table, parted, self.tied = self.table, np.zeros(len(self.units), dtype=bool), []
         self.turned = set() if self._struck else {k for k in fired if self._turns(k)}
         opening = np.flatnonzero(table.gap & (self.view.rate[table.row] > RESTING))
         parted[[k for k in opening.tolist() if self._parts(k)]] = True
@@ -213,7 +213,7 @@ class Instant:
             if not lifted:
                 break
             parted[list(lifted)] = True
-        self.tied = tied_units(self.units, chosen, part, found) if self.settler.untold else []
+        self.tied = tied_units(self.units, chosen, part, found) if self.settler.looks_for_ties else []
         slow = self._slow(part, found)
         for i, number in enumerate(chosen):
             self._write(number, UnitMode(int(found.modes[i])), found.directions[i], slow[i])

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kompono.compile.law_ties import are_untold
+from kompono.compile.law_ties import are_untold, is_tied
 from kompono.compile.paced import Leaning
 from kompono.errors import AssemblyError, ModelWarning, NoForces, RunError, warn
 from kompono.translate.program import LAW_EVENTS, LawUnit
@@ -29,6 +29,7 @@ class Now(threading.local):
         self.known = np.zeros(0)  # what parts elsewhere told beside the guards that rose, for the next event
         self.idle: list[int] = []  # units that touched at the last event, held by joints
         self.tied: tuple[float, str] | None = None  # since when [s] forces may be rounding, and why: the first
+        self.shared: tuple[np.ndarray, bool] | None = None  # a state that is elsewhere, and whether laws are tied there
         self.turned = False  # whether slip that was straight has turned at the last event, and goes on
 
 
@@ -44,6 +45,12 @@ class Settler:
         self.units: tuple[LawUnit, ...] = kernel.program.laws
         self.first_event = len(self.program.events) - len(LAW_EVENTS) * len(self.units)
         self.now, self.untold = Now(), are_untold(self.program)
+        self.apart = bool(self.program.opaque) and "tied_derivative" in self.program.routines
+
+    @property
+    def looks_for_ties(self) -> bool:
+        """Whether it is known at events which laws are tied; where all is here, who runs the machine looks."""
+        return self.untold or self.apart
 
     @cached_property
     def table(self) -> Any:
@@ -80,11 +87,26 @@ class Settler:
             raise NoForces(instant.jam(found)) from found
         turned = instant.straight & (instant.modes() > 0.0)
         self.now.idle, self.now.turned = instant.idle, bool(turned[list(fired)].any())
-        if instant.tied and not self.now.tied:
+        state = instant.settled()
+        if self.apart:
+            self.now.shared = state.copy(), bool(instant.tied)
+        elif instant.tied and not self.now.tied:
             self.now.tied = time, told_ties(self.units, instant.tied)
-        return instant.settled(), [
-            self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)
-        ]
+        return state, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)]
+
+    def ties(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> bool:
+        """Whether laws are tied at a state some of which is elsewhere: known where modes were chosen, or asked for."""
+        known = self.now.shared
+        if known is None or not np.array_equal(known[0], state):
+            from kompono.solve.law_looks import LawLooks
+
+            looks = LawLooks(self, time, inputs, parameters)
+            self.states.ask_modes(state)
+            looks.first(state)
+            modes = self.states.modes(state)
+            tied = is_tied(self.program, modes, lambda row: looks.column(row, state)[0])
+            known = self.now.shared = state.copy(), tied
+        return known[1]
 
     def mark(self, state: np.ndarray, units: np.ndarray) -> np.ndarray:
         """The same state, where slip of these units is marked as straight (`compile/straight_slip`)."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from elsewhere.caught import Siding
 from elsewhere.machines import Controlled, Conveyor
 from elsewhere.suppliers import PARTS, Supplier
 from nonsmooth.grazing import Chamber
+from nonsmooth.held_from_both_sides import Braked, Jaws
 from nonsmooth.loose_parts import Yard
 from nonsmooth.rubbing_parts import Double, Rough, Skid, Tray
 from sealed.machines import PAIRS
@@ -22,6 +24,7 @@ from kompono.sealed import keys
 MADE = {
     "damper": standing_damper, "skid": Skid, "tray": Tray, "double": Double, "rough": Rough, "controlled": Controlled,
     "chamber": Chamber, "siding": Siding, "conveyor": Conveyor, "yard": Yard,
+    "jaws": Jaws, "braked": Braked, "harder": partial(Braked, 2.0),
 }  # fmt: skip
 
 

@@ -46,6 +46,25 @@ def lead(hosts):
 print(*on_ranks(closed_parts(Walker(), Request(closed=PATHS), close=closed_start), place, lead))
 """
 
+SHARING = """
+import hashlib, sys
+import numpy as np
+from nonsmooth.held_from_both_sides import Bench, Hoist
+from nonsmooth.known import names, times
+from kompono import simulate
+
+make, part = {"bench": (Bench, "part"), "hoist": (Hoist, "jaws")}[sys.argv[1]]
+run = {"until": 0.05, "step": 1e-3, "method": sys.argv[2]}
+found, whole = simulate(make(), closed=[part], ranks=True, **run).check(), simulate(make(), **run)
+assert sorted(names(found)) == sorted(names(whole))
+assert len(names(found)) >= 2
+assert np.abs(np.sort(times(found)) - np.sort(times(whole))).max() < 1e-12
+for name in set(found) & set(whole):
+    if name.endswith(("normal", "friction")) or ".force." in name:
+        assert np.abs((found[name] - whole[name])[[0, 1, -1]]).max() < 1e-9, name
+print(hashlib.sha256(found.table.tobytes()).hexdigest())
+"""
+
 
 def mpi_environment() -> dict[str, str]:
     """In which mpiexec starts as many processes as asked for, and modules of tests are found; who waits lets others
@@ -59,9 +78,9 @@ def mpi_environment() -> dict[str, str]:
     return environment
 
 
-def run(tmp_path: Path, count: int, *arguments: str) -> subprocess.CompletedProcess[str]:
-    script = tmp_path / "walk.py"
-    script.write_text(SCRIPT)
+def run(tmp_path: Path, count: int, *arguments: str, text: str = SCRIPT) -> subprocess.CompletedProcess[str]:
+    script = tmp_path / "run.py"
+    script.write_text(text)
     command = [str(MPIEXEC), "-n", str(count), sys.executable, "-m", "mpi4py", str(script), *arguments]
     return subprocess.run(command, env=mpi_environment(), capture_output=True, text=True, timeout=300, check=False)
 
@@ -85,6 +104,18 @@ def test_the_same_bits_on_one_two_and_three_ranks(tmp_path: Path) -> None:
     if os.environ.get("KOMPONO_LAWS"):
         assert told(tmp_path, 2, "{}") == (alone[0], {"drive", "guide"})
         assert told(tmp_path, 3, "{'guide': 0}") == (alone[0], {"drive"})
+
+
+@pytest.mark.parametrize("machine", ["bench", "hoist"])
+@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+def test_what_a_rank_and_the_first_hold_together(machine: str, method: str, tmp_path: Path) -> None:
+    """Shared as in the open model, with the same bits on one, two and three."""
+    bits = set()
+    for count in (1, 2, 3):
+        done = run(tmp_path, count, machine, method, text=SHARING)
+        assert done.returncode == 0, done.stderr
+        bits |= set(done.stdout.split())
+    assert len(bits) == 1
 
 
 def test_an_error_of_the_first_rank_ends_all(tmp_path: Path) -> None:

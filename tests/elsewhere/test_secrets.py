@@ -22,7 +22,7 @@ from kompono.compile.far import FRAME, HEADER, Broken, Op
 from kompono.elsewhere.greeting import Hello
 from kompono.elsewhere.keeper import Keeper
 from kompono.elsewhere.serve import opener
-from kompono.library import Revolute, solids
+from kompono.library import Brake, Revolute, solids
 from kompono.sealed import load_sealed
 from kompono.sealed.kept import numbered
 
@@ -38,6 +38,14 @@ class Flywheel(Subsystem):
         self.wheel = Body(solids.cylinder(mass=1.0, length=0.05, radius=0.1))
         self.axle = Revolute(self.box, self.wheel, axis="z", angle=ANGLE, angle_rate=SPEED)
         self.expose(self.box)
+
+
+class Rubbing(Flywheel):
+    """Its axle rubs: how fast it slips is told, but not where the wheel stands."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.brake = Brake(self.axle, limit=0.5)
 
 
 class Customer:
@@ -87,20 +95,30 @@ class Customer:
         return self.send([Op.COMPARE, 0, 2, one, other], wanted=4)
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Any:
+def customers(part: Subsystem, folder: Path) -> Any:
     """Customers of the same part, whose wheel begins somewhere."""
-    path: Path = tmp_path_factory.mktemp("wheel") / "wheel.part"
-    seal(Flywheel(), path, targets=[str(targets.fitting(targets.TARGETS))])
+    path = folder / "wheel.part"
+    seal(part, path, targets=[str(targets.fitting(targets.TARGETS))])
     code = load_sealed(path)
     first, _ = opener(code)("wheel", Hello("box").pack(), "Bea")
     numbers = numbered(code.manifest.shape.in_joints.variant("box").functions)
+    start = code.start("box")
 
     def customer(angle: float = ANGLE, speed: float = SPEED) -> Customer:
-        return Customer(Keeper(first.part, {}, np.array([angle, speed])), numbers)
+        return Customer(Keeper(first.part, {}, np.array([angle, speed, *start[2:]])), numbers)
 
-    assert np.array_equal(code.start("box"), [ANGLE, SPEED])
+    assert np.array_equal(start[:2], [ANGLE, SPEED])
     return customer
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return customers(Flywheel(), tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def rubbing(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    return customers(Rubbing(), tmp_path_factory.mktemp("rubbing"))
 
 
 def test_a_state_is_compared_with_nothing_but_its_correction(wheel: Any) -> None:
@@ -205,6 +223,19 @@ def test_what_assembly_asks_is_not_answered_of_a_run(wheel: Any) -> None:
         assert customer.asked(name, run)[0] == 0
 
 
+def test_what_is_told_forces_of_laws_keeps_what_it_makes(rubbing: Any) -> None:
+    """Rates and corrected states stay with the keeper, as they do without these forces."""
+    customer = rubbing()
+    x = customer.start(0.0, 0.0, 0.0)
+    made = {"tied_resolve", "tied_corrected_rate", "tied_corrected_speed", "tied_corrected_residual"}
+    for name in made & set(customer._numbers):
+        assert customer.asked(name, x, push=1.0)[0] == Broken.FORM
+        assert customer.made(name, x, push=1.0)
+        assert customer.status == 0, name
+    assert len(made & set(customer._numbers)) == 3
+    assert customer.asked("tied_condense", x)[0] == 0
+
+
 def test_looks_are_counted(wheel: Any) -> None:
     """A frame full of looks is as many evaluations."""
     customer = wheel()
@@ -257,11 +288,49 @@ def _attacks(draw: Any) -> list[tuple[Any, ...]]:
     return steps
 
 
+@st.composite
+def _attacks_on_laws(draw: Any) -> list[tuple[Any, ...]]:
+    """The same, with functions that are told forces of laws, and with other modes."""
+    made = ["tied_resolve", "tied_corrected_speed", "tied_corrected_residual", "resolve", "law_resolve"]
+    asked = [
+        "tied_corrected_residual",
+        "tied_condense",
+        "tied_law_guards",
+        "tied_report",
+        "tied_violated_residual",
+        "law_look",
+        "law_respond",
+    ]
+    steps: list[tuple[Any, ...]] = [("start", *draw(_OFFSETS), 0.0), ("made", "tied_resolve", 1.0, draw(_PUSHES))]
+    for step in draw(_attacks()):
+        x, kind = draw(_NUMBERS), draw(st.sampled_from(["as before", "made", "asked", "modes"]))
+        if kind == "made":
+            steps.append(("made", draw(st.sampled_from(made)), x, draw(_PUSHES)))
+        elif kind == "asked":
+            steps.append(("asked", draw(st.sampled_from(asked)), x, draw(_PUSHES)))
+        elif kind == "modes":
+            steps.append(("make", Op.SETTLE, x, draw(st.sampled_from([0.0, 1.0, -1.0]))))
+        else:
+            steps.append((*step, 0.0) if step[0] == "start" else step)
+    return steps
+
+
 @settings(max_examples=100, deadline=None)
 @given(_attacks())
 def test_no_attack_tells_two_wheels_apart(wheel: Any, attack: list[tuple[Any, ...]]) -> None:
     """Fails at once for a keeper that tells distances or norms."""
-    pair = wheel(), wheel(-2.9, 0.2)
+    attacked(attack, wheel(), wheel(-2.9, 0.2))
+
+
+@settings(max_examples=60, deadline=None)
+@given(_attacks_on_laws())
+def test_no_attack_through_laws_tells_where_a_wheel_stands(rubbing: Any, attack: list[tuple[Any, ...]]) -> None:
+    """Fails at once for a keeper that tells what is made for forces of laws."""
+    attacked(attack, rubbing(), rubbing(-2.9))
+
+
+def attacked(attack: list[tuple[Any, ...]], *pair: Customer) -> None:
+    """Both keepers give the same replies."""
     for name, *arguments in attack:
         replies = []
         for customer in pair:

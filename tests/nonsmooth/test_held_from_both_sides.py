@@ -14,10 +14,11 @@ import pytest
 from nonsmooth.held_from_both_sides import BEGIN, END, WAY, Bench, Braked, Hall, Hoist, Jaws, Works
 from nonsmooth.known import names, times
 
-from kompono import Body, Parameter, Result, RunWarning, Sealed, Simulation, seal, simulate, simulate_many
+from kompono import Body, Parameter, Remote, Result, RunWarning, Sealed, Simulation, seal, simulate, simulate_many
 from kompono.compile import targets
 from kompono.compile.law_state import HOLDS, TIED
-from kompono.elsewhere.hosts import InProcess
+from kompono.elsewhere.direct import direct
+from kompono.elsewhere.serve import opener
 from kompono.library import Drive, Prismatic
 from kompono.request import Request
 from kompono.sealed import keys, load_sealed
@@ -139,7 +140,7 @@ def test_sealed_jaws(sealed: Path) -> None:
 
 
 def test_parts_that_cannot_hand_on_their_rows_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of older versions, and parts whose state is elsewhere."""
+    """Files of older versions, here and at a supplier's."""
     file = tmp_path / "wheel.part"
     with monkeypatch.context() as older:
         older.setattr(inside, "TIED", ())
@@ -147,9 +148,10 @@ def test_parts_that_cannot_hand_on_their_rows_are_told(tmp_path: Path, monkeypat
     assert "tied_condense" not in load_sealed(file).manifest.shape.variants[0].functions
     with pytest.warns(RunWarning, match=r"clutch, part.law_0: some of them hold the same thing"):
         assert not simulate(Bench(lambda: Sealed(file)), until=0.005).status.ok
-    simulation = Simulation(Bench(), elsewhere={"part": InProcess()})
+    remote = partial(Remote, "supplier.example:7443/wheel", connect=direct(opener(load_sealed(file))))
+    simulation = Simulation(Bench(remote))
     for _ in range(2):
-        with pytest.warns(RunWarning, match=r"clutch, part.brake: some of them hold the same thing"):
+        with pytest.warns(RunWarning, match=r"clutch, part.law_0: some of them hold the same thing"):
             result = simulation.run(settings_of(Request(until=0.005)))
         assert result.status.kind.value == "open"
         assert result.time[-1] == 0.005  # all rows are there

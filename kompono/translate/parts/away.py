@@ -184,6 +184,10 @@ class AwayEngine(SolvedByParts):
         return self.near.projects or any(part.turns for part in self.parts)
 
     @property
+    def ties(self) -> bool:  # type: ignore[override]
+        return self.near.ties
+
+    @property
     def straying(self) -> tuple[Any, ...]:
         return self.near.straying
 

@@ -101,14 +101,14 @@ class Lawless:
     def free(self, border: Vector) -> tuple[Vector, Vector]:
         """Accelerations of all rows and measures without forces."""
         own = self._own(border, ca.SX.zeros(self.rows.size), {})
-        return self._rows_of(own, lambda part, given: self._ask(part, "law_free", given, fields=True))
+        return self._rows_of(own, lambda part, given: self._ask(part, "law_free", given))
 
     def free_rates(self, border: Vector) -> Vector:
         """Rates of x without forces."""
         own = self._own(border, ca.SX.zeros(self.rows.size), {})
 
         def asked(part: Part, given: Vector) -> Vector:
-            return self._ask(part, "law_resolve" if part.laws.size else "resolve", given, fields=True)
+            return self._ask(part, "law_resolve" if part.laws.size else "resolve", given)
 
         return self._rates_of(own, asked)
 
@@ -197,15 +197,18 @@ class Lawless:
     def _divided(self, forces: Vector) -> tuple[Vector, dict[Part, Vector]]:
         """Forces on own rows, and what those on rows of parts do at the ports of these."""
         inner = {part: z for part, z in self._inner(forces).items() if z.numel()}
-        return forces[: self.rows.size, :], {p: self.now._ask(p, "law_push", forces=z) for p, z in inner.items()}
+        return forces[: self.rows.size, :], {
+            p: self.now._ask(p, "law_push", forces=z, fields=self._around(p)) for p, z in inner.items()
+        }
 
-    def _ask(
-        self, part: Part, name: str, border: Vector, forces: Vector | None = None, *, fields: bool = False
-    ) -> Vector:
-        assert self.condensed.loads is not None
-        around = self.condensed.loads.for_part(part) if fields else None
+    def _ask(self, part: Part, name: str, border: Vector, forces: Vector | None = None) -> Vector:
         given = ca.vertcat(border, ca.SX.zeros(part.handed.rows))
-        return self.now._ask(part, name, fields=around, given=given, forces=forces)
+        return self.now._ask(part, name, fields=self._around(part), given=given, forces=forces)
+
+    def _around(self, part: Part) -> Vector:
+        """Fields around a part; what forces do does not depend on them, but a part in it may be asked for both."""
+        assert self.condensed.loads is not None
+        return self.condensed.loads.for_part(part)
 
     def _rows_of(self, own: Own, asked: Callable[[Part, Vector], Vector]) -> tuple[Vector, Vector]:
         rows, measures = [own.rows], [own.measures]

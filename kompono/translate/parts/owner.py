@@ -126,7 +126,7 @@ class SolvedByParts(LawsByRows):
     def ties(self) -> bool:
         """Whether laws on both sides of a border may hold the same thing, and parts can hand on their rows then."""
         sides = {unit.side for unit in self.law_units}
-        return self.here and len(sides) > 1 and all_tie(self.compartment)
+        return len(sides) > 1 and all_tie(self.compartment)
 
     def tied_routines(self) -> dict[str, Callable[[], Routine]]:
         """What is asked for while they do, see `laws/tied.py`."""
