@@ -65,6 +65,18 @@ class Here:
         """The state a run begins with, from one that was assembled: the same, if nothing is kept elsewhere."""
         yield state
 
+    def evaluate(
+        self, routine: str, time: float, state: ArrayLike, inputs: ArrayLike = (), parameters: ArrayLike = ()
+    ) -> tuple[np.ndarray, ...]:  # fmt: skip
+        """One array per output of a routine."""
+        raise NotImplementedError
+
+    def evaluate_many(
+        self, routine: str, time: float, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray
+    ) -> np.ndarray:  # fmt: skip
+        """The first output (n, size) of a routine at some states (n, ...), nothing being compiled for that."""
+        return np.array([self.evaluate(routine, time, state, inputs, parameters)[0] for state in states])
+
     def counts(self, state: np.ndarray) -> dict[str, Any]:
         """What else there is to say about a run after it; `state` is one of its states."""
         return {}
@@ -92,6 +104,12 @@ class Interpreter(Here):
         """One array per output of the routine."""
         arrays = [np.asarray(x, dtype=float).reshape(1, -1) for x in (time, state, inputs, parameters)]
         return tuple(output[0] for output in self.evaluate_rows(routine, *arrays))
+
+    def evaluate_many(
+        self, routine: str, time: float, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray
+    ) -> np.ndarray:  # fmt: skip
+        common = (np.repeat(np.reshape(x, (1, -1)), len(states), axis=0) for x in (inputs, parameters))
+        return self.evaluate_rows(routine, np.full((len(states), 1), time), states, *common)[0]
 
     def evaluate_rows(
         self, routine: str, times: np.ndarray, states: np.ndarray, inputs: np.ndarray, parameters: np.ndarray

@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import casadi as ca
 
 from kompono.compile import functions
-from kompono.compile.copied import copied_runs, needed_beside
+from kompono.compile.copied import Lying, copied_runs, needed_beside
 from kompono.compile.far import spell_ask, spell_go, spell_post, spell_take
 from kompono.compile.lanes import ONE, Lanes, constant
 from kompono.compile.straight import (
@@ -189,10 +189,10 @@ class Body:
 
     def invoke(
         self, calls: Calls, function: ca.Function, values: Sequence[str], tell: Callable[[int], None] | None = None,
-        copied: Sequence[tuple[int, int, int]] = (), address: Callable[[int], str] | None = None,
+        copied: Sequence[tuple[int, int, int]] = (), lying: Lying | None = None,
     ) -> str:  # fmt: skip
         """Call a function on values, or on what `tell` stores from a place on; names the address of its results. From a
-        place on, so many are `copied` from where inputs have their `address`.
+        place on, so many are `copied` from where inputs are `lying`.
         """
         real, aligned = self.lanes.real, self.lanes.aligned
         first, result = calls.take(function)
@@ -200,8 +200,8 @@ class Body:
             tell(first)
         within = set[int]()
         for begin, count, number in copied:
-            assert address is not None
-            source = self.let(address(number))
+            assert lying is not None
+            source = self.let(lying.address(number))
             place = self.let(f"getelementptr {real}, ptr %calls, i64 {first + begin}")
             given = f"ptr {place}, ptr {source}, i64 {8 * self.lanes.count * count}, i1 false"
             self.lines.append(f"call void @llvm.memcpy.p0.p0.i64({given})")
@@ -308,15 +308,15 @@ def is_far(name: str) -> bool:
 def lower(
     function: ca.Function, lines: list[str], read: Callable[[int], str], write: Callable[[int, str], Iterable[str]],
     prefix: str = "v", lanes: Lanes = ONE, calls: Calls | None = None, constant: Callable[[float], str] | None = None,
-    grouped: bool = False, turns: bool = False, address: Callable[[int], str] | None = None,
+    grouped: bool = False, turns: bool = False, lying: Lying | None = None,
 ) -> None:  # fmt: skip
     """Append the instructions of `function` to `lines`.
 
     `read(i)` appends what it needs and names the value of input i; `write(j, value)` gives the lines that keep
     output j. `prefix` keeps the names of several bodies in one function apart, `calls` the places of calls. `constant`
     says how a number is spelled where it is used, if not as itself (see `lifted`). With `grouped`, one lane gives the
-    same bits as several; with `turns`, too, and makes sines and cosines together. `address(i)` finds input i, if it
-    lies anywhere: then calls can be given many at once.
+    same bits as several; with `turns`, too, and makes sines and cosines together. Inputs that are `lying` one behind
+    the other can be given to calls at once.
     """
     constant = constant or lanes.constant
     turns = turns and lanes == ONE and functions.turns()
@@ -341,7 +341,7 @@ def lower(
         elif op == ca.OP_CALL:
             if calls is None or instruction.function is None:
                 raise _nobody_asked(instruction.function)
-            ask = partial(body.invoke, calls, instruction.function, operands, copied=copied.get(k, ()), address=address)
+            ask = partial(body.invoke, calls, instruction.function, operands, copied=copied.get(k, ()), lying=lying)
             values[k] = ask() if on_lanes is None else on_lanes.call(k, ask)
         elif op == ROUND and calls is not None:
             lines.extend(calls.collect())
@@ -359,7 +359,7 @@ def lower(
             values[k] = body.operate(op, operands)
 
     on_lanes = _side_by_side(found, fused, body, values, single) if calls is not None and lanes == ONE else None
-    copied = copied_runs(found, address) if on_lanes is None and address is not None and calls is not None else {}
+    copied = copied_runs(found, lying.follows) if on_lanes is None and lying is not None and calls is not None else {}
     if on_lanes is not None:
         return on_lanes.write()
     for k in needed_beside(found, copied):

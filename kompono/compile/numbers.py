@@ -118,9 +118,8 @@ class TabledNumbers:
         return f"%n{place}"
 
     def address(self, place: int) -> str:
-        """How the address of an entry is found; empty where there is none."""
-        if self._table is None or place < 0:
-            return ""
+        """How the address of an entry is found."""
+        assert self._table is not None
         return f"getelementptr i8, ptr @{self._table.symbol}, i64 {HEAD + 8 * place}"
 
     def text(self) -> str:

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import casadi as ca
 import numpy as np
 
+from kompono.compile.copied import Lying
 from kompono.compile.lanes import Lanes
 from kompono.compile.lower import Calls, lower
 from kompono.translate.program import Call
@@ -78,8 +79,15 @@ def kernel_of_rows(name: str, function: ca.Function, layout: RowLayout, lanes: L
     def write(j: int, value: str) -> list[str]:
         return [f"store {real} {value}, ptr {place(n + j)}{lanes.aligned}"]
 
+    def address(i: int) -> str:
+        return f"getelementptr {real}, ptr {place(i)}, i64 0"
+
+    def follows(i: int) -> bool:
+        (base, distance), before = layout.places[i], layout.places[i - 1]
+        return i > 0 and before == (base, distance - 1)
+
     calls = Calls()
-    lower(function, lines, read, write, lanes=lanes, calls=calls, turns=turns)
+    lower(function, lines, read, write, lanes=lanes, calls=calls, turns=turns, lying=Lying(address, follows))
     head = f"internal void @k.{name}(ptr noalias readonly %in, ptr noalias %out, ptr noalias readonly %row)"
     arguments = ("%in", "%out", "%row")
     return split.function(f"{head} {lanes.stack}noinline nounwind", f"k.{name}", arguments, lines, lanes, calls.size)

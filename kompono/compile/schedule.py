@@ -18,6 +18,7 @@ import casadi as ca
 import numpy as np
 
 from kompono.compile.called import called
+from kompono.compile.copied import Lying
 from kompono.compile.emit import INT, POINTER, Array, Code, prelude
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.lower import Calls, called_symbol, check_shape, lower
@@ -122,8 +123,8 @@ def define_called(function: ca.Function, lanes: Lanes) -> str:
 
     check_shape(function.name(), function)
     calls = Calls()
-    address = f"getelementptr {real}, ptr %in, i64 {{}}".format
-    lower(function, lines, read, write, lanes=lanes, calls=calls, address=address)
+    lying = Lying(f"getelementptr {real}, ptr %in, i64 {{}}".format, lambda i: i > 0)
+    lower(function, lines, read, write, lanes=lanes, calls=calls, lying=lying)
     symbol = called_symbol(function.name(), lanes)
     head = f"void @{symbol}(ptr noalias readonly %in, ptr noalias %out) {lanes.stack}nounwind"
     text = split.function(head, f"f.{symbol}", ("%in", "%out"), lines, lanes, calls.size)
@@ -275,20 +276,34 @@ def _direct(program: Program, routine: Routine, lanes: Lanes, numbers: Table | N
     def read(i: int, call: Call) -> str:
         return fetch(call.inputs[i]) if i < len(call.inputs) else tabled.entry(i - len(call.inputs))
 
-    calls = Calls()
+    calls, written = Calls(), routine.calls[0].outputs if numbers and len(routine.calls) > 1 else ()
+    placed = {slot: place for place, slot in enumerate(written)}
     for number, call in enumerate(routine.calls):
         lower(
             numbers.coded.code() if numbers and numbers.coded and not number else program.kernels[call.kernel], lines,
             read=lambda i, call=call: read(i, call),
             write=lambda j, value, call=call: keep(call.outputs[j], value), prefix=f"c{number}.", lanes=lanes,
             calls=calls, constant=tabled.constant if numbers else None, turns=turns,
-            address=lambda i, call=call: tabled.address(i - len(call.inputs)),
+            lying=_in_table(tabled, call, placed) if numbers else None,
         )  # fmt: skip
     for slot, places in goals.items():  # inputs, which no call makes
         for which, place in places:
             lines.extend(store(fetch(slot), which, place))
     text = split.function(_head(routine, lanes), f"s.{routine.name}", _arguments(routine), lines, lanes, calls.size)
     return tabled.text() + text
+
+
+def _in_table(tabled: TabledNumbers, call: Call, placed: Mapping[int, int]) -> Lying:
+    """Where inputs of a call lie that are entries of the table: those behind its own, and slots that are `placed`."""
+    count = len(call.inputs)
+
+    def place(i: int) -> int:
+        return i - count if i >= count else placed.get(call.inputs[i], -1)
+
+    def follows(i: int) -> bool:
+        return i > 0 and place(i - 1) >= 0 and place(i) == place(i - 1) + 1
+
+    return Lying(lambda i: tabled.address(place(i)), follows)
 
 
 # -- tabled ----------------------------------------------------------------------------------------------------------

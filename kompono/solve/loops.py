@@ -127,8 +127,10 @@ class Loops:
         return self.moves | self._moved_at(elsewhere) if self.nq != self.nv else self.moves
 
     def _moved_at(self, state: np.ndarray) -> np.ndarray:
-        """Found from q_dot = N v, one unit speed at a time."""
-        rates = [self.rate(state, unit) for unit in np.eye(self.nv)]
+        """Found from q_dot = N v, for each unit speed."""
+        states = np.repeat(state[None], self.nv, axis=0)
+        states[:, self.nq : self.nq + self.nv] = np.eye(self.nv)
+        rates = self.kernel.evaluate_many("rates", self.time, states, self.inputs, self.parameters)
         return np.abs(rates).reshape(self.nv, self.nq) > 1e-12
 
     @cached_property

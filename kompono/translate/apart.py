@@ -18,6 +18,7 @@ import casadi as ca
 
 from kompono.translate.kernels import add_kernel
 from kompono.translate.program import Call, Routine
+from kompono.translate.repeated import found_anywhere
 from kompono.translate.symbolic import Vector
 
 
@@ -51,7 +52,7 @@ class NumbersApart:
         known, calls, workspace = set(slots), list[Call](), routine.workspace
         for call in routine.calls:
             mask = tuple(slot in known for slot in call.inputs)
-            if all(mask) and not self._kernels[call.kernel].find_functions():
+            if all(mask) and found_anywhere(self._kernels[call.kernel]):
                 known.update(call.outputs)
             cut = self._cut(call.kernel, mask) if any(mask) and not all(mask) else None
             if cut is None:

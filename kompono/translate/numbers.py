@@ -30,7 +30,7 @@ from kompono.translate.apart import parts_of_numbers
 from kompono.translate.evaluated import on_arrays
 from kompono.translate.kernels import Kernels, add_kernel
 from kompono.translate.program import Call, Coded, Routine
-from kompono.translate.repeated import of_solver
+from kompono.translate.repeated import found_anywhere
 from kompono.translate.texts import written
 
 _NOTHING = ca.SX(0, 1), ca.SX(0, 1)
@@ -184,16 +184,16 @@ class OpenNumbers:
             self._names |= {symbol.element_hash(): name for symbol in ca.vertsplit(symbols)}
         return self._columns[name][0]
 
-    def _plain(self, names: Iterable[str]) -> tuple[list[str], ca.SX, ca.SX]:
+    def _names_of(self, names: Iterable[str]) -> tuple[list[str], ca.SX, ca.SX]:
         """Names without columns, these, and what they are made of."""
         names = list(dict.fromkeys(names))
         columns = [self._columns[name] for name in names if name in self._columns]
         symbols, made = (ca.vertcat(ca.SX(0, 1), *part) for part in zip(*columns, strict=True)) if columns else _NOTHING
-        made = self._without_columns(made)
+        made = self.plain(made)
         plain = [*(name for name in names if name not in self._columns), *self.among(ca.symvar(made))]
         return list(dict.fromkeys(plain)), symbols, made
 
-    def _without_columns(self, made: ca.SX) -> ca.SX:
+    def plain(self, made: ca.SX) -> ca.SX:
         """An expression with what columns are made of in their place."""
         while inner := [name for name in dict.fromkeys(self.among(ca.symvar(made))) if name in self._columns]:
             old, new = (ca.vertcat(*part) for part in zip(*[self._columns[name] for name in inner], strict=True))
@@ -232,7 +232,7 @@ class OpenNumbers:
 
     def worth(self, expression: ca.SX) -> ca.DM | None:
         """What an expression of numbers alone comes to; nothing if there is anything else in it."""
-        expression = self._without_columns(expression)
+        expression = self.plain(expression)
         symbols = ca.symvar(expression)
         names = self.among(symbols)
         if len(names) < len(symbols):
@@ -250,7 +250,7 @@ class OpenNumbers:
 
     def open(self, symbols: ca.SX, column: ca.SX, names: Sequence[str]) -> Open:
         """A kernel with its numbers as a second argument."""
-        names, columns, told = self._plain(names)
+        names, columns, told = self._names_of(names)
         numbers = ca.vertcat(*[self._symbols[name] for name in names])
         rest, places, made = extracted(column, numbers)
         code = ca.Function("open", [ca.vertcat(symbols, numbers, *places, columns)], [ca.densify(rest)])
@@ -289,7 +289,7 @@ class OpenNumbers:
         known, left = dict(zip(schedule.slots, given, strict=True)), list[Call]()
         made: dict[str, Callable[[np.ndarray], list[np.ndarray]]] = {}
         for call in schedule.routine.calls:
-            if known.keys() >= set(call.inputs) and not kernels[call.kernel].find_functions():
+            if known.keys() >= set(call.inputs) and found_anywhere(kernels[call.kernel]):
                 if call.kernel not in made:
                     made[call.kernel] = on_arrays(kernels[call.kernel])
                 (found,) = made[call.kernel](np.array([known[slot] for slot in call.inputs]))
@@ -349,7 +349,6 @@ def extracted(column: ca.SX, numbers: ca.SX) -> tuple[ca.SX, list[ca.SX], list[c
     networks.
     """
     places, made, rest = parts_of_numbers(column, numbers)
-    called = ca.Function("made", [numbers], [ca.vertcat(*made)]).find_functions() if made else ()
-    if not all(of_solver(function.name()) for function in called):
+    if made and not found_anywhere(ca.Function("made", [numbers], [ca.vertcat(*made)])):
         return column, [], []
     return rest, places, made

@@ -49,8 +49,3 @@ def with_numbers(model: Elaborated, numbers: OpenNumbers) -> Elaborated:
     """The model as it is traced."""
     opened = replace(model, numbers=numbers)
     return replace(opened, soft=tuple(one.with_numbers(opened) for one in model.soft))
-
-
-def without_numbers(model: Elaborated) -> Elaborated:
-    """The same with all numbers in place."""
-    return replace(model, numbers=None, soft=tuple(one.with_numbers(None) for one in model.soft))

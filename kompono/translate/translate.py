@@ -138,7 +138,7 @@ def translated(
 
     def make(shared: bool) -> TracedEngine:
         if parted is not None:
-            return parted.engine(kernels, shared, opened=not shared)
+            return parted.engine(kernels, shared)
         given = {name: value for name, value in {**chosen, "close": close}.items() if name in entry.takes}
         return entry.load()(tabled, topology, kernels, shared=shared, **given)
 
@@ -187,8 +187,6 @@ def _finished(
         if kept:
             head = head._replace(pattern=_pattern(kept.numbers, chosen))
             kept.put_head(head)
-    if kept and head.shared and chosen.model.numbers is None:
-        kept.numbers = None  # they stand in shared kernels as they are
     chosen.shelved = kept
     routines = _routines(chosen, kept, head.strays)
     judged = {"independent": head.independent, "slips": head.slips, "locked": head.locked}

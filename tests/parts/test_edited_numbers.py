@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ import pytest
 from parts.numbered import Bob, Stand
 from translate import catalogue
 from translate.test_edited_numbers import survey
-from translate.test_lengths import kernels, traced
+from translate.test_lengths import SLOPES, kernels, traced
 from translate.test_numbers import Shelf, translated
 
 from kompono import Event, Ground, Mode, State, Subsystem, simulate
@@ -194,6 +195,70 @@ def test_parts_that_differ_in_numbers_share_their_code() -> None:
 
 
 Model = Callable[[], Subsystem]
+
+
+def schedules(model: Subsystem, shelf: Shelf | None, engine: str = "relative") -> Translation:
+    """As a large model is: shared kernels, which call the functions of parts."""
+    made = translated(model, shelf, engine=engine, contact="soft", inline_limit=0)
+    assert made.engine.shared
+    return made
+
+
+def letters(translation: Translation) -> dict[str, Any]:
+    """Routines of a schedule, with what they call."""
+    program = translation.program
+    with translation.kept_together():
+        names = [name for name in program.routines if LONG or name in ("derivative", "project")]
+        found = {name: program.routines[name] for name in names if name not in SLOPES}
+    return {
+        name: (replace(one, calls=tuple(replace(call, kernel="") for call in one.calls)),
+               [program.kernels[call.kernel].serialize() for call in one.calls])
+        for name, one in found.items()
+    }  # fmt: skip
+
+
+SCHEDULES: list[Any] = [
+    (Pair, lambda: Pair(mass=0.371, arm=0.191, k=37.1, other=1.001), "relative"),
+    *(
+        pytest.param(make, other, engine, marks=long)
+        for engine in ("relative", "absolute")
+        for make, other in (
+            (Stand, lambda: edited(*NUMBERS)),
+            *((lambda name=name: Cased(survey.MACHINES[name]), lambda name=name: Cased(survey.MACHINES[name], 1.003))
+              for name in ("controlled", "clocked", "wired")),
+            (lambda: Cased(survey.Driven), lambda: Cased(survey.Driven, 1.003)),
+        )
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("first", "other", "engine"), SCHEDULES)
+def test_schedules_of_shared_kernels(first: Model, other: Model, engine: str, asked: set[str]) -> None:
+    shelf = Shelf()
+    before = letters(schedules(first(), shelf, engine))
+    asked.clear()
+    found = letters(schedules(other(), shelf, engine))
+    assert not asked
+    assert found == letters(schedules(other(), None, engine)) != before
+
+
+def test_schedules_hand_over_numbers_at_once() -> None:
+    """Numbers of each call lie side by side, behind its other arguments."""
+    translation = schedules(Pair(other=1.07), None)
+    program, parts = translation.program, translation.engine.compartment.parts  # type: ignore[attr-defined]
+    routine = program.routines["derivative"]
+    counts = {one.function.name(): one.numbers.numel() for part in parts for one in part._made.values()}
+    written, asked = routine.calls[0].outputs, 0
+    assert not routine.calls[0].inputs
+    assert written == tuple(range(written[0], written[0] + len(written)))
+    for call in routine.calls[1:]:
+        for function in program.kernels[call.kernel].find_functions():
+            given = call.inputs[len(call.inputs) - counts[function.name()] :]
+            assert not given or given == tuple(range(given[0], given[0] + len(given)))
+            asked += len(given)
+    assert asked > 40
+
+
 HOUSED: list[Model] = [lambda: survey.Housed(mu=0.31, mass=0.71, radius=0.112, stiffness=1.2e5, slide=0.014)]
 EDITS: list[tuple[Model, str, list[Model]]] = [
     (Pair, "relative", [lambda: Pair(mass=0.371, k=37.1), lambda: Pair(arm=0.191, other=1.001)]),

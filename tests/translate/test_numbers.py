@@ -29,7 +29,8 @@ from kompono.library import (
 from kompono.starting import closed_start
 from kompono.translate import Translation, tracer, translate
 from kompono.translate.declared.sameness import Names, names_of
-from kompono.translate.tracer import InlineTracer, SharingTracer
+from kompono.translate.sharing import SharingTracer
+from kompono.translate.tracer import InlineTracer
 
 FULL = np.array([[0.02, 0.003, -0.003], [0.003, 0.03, 0.001], [-0.003, 0.001, 0.04]])
 

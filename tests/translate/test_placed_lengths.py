@@ -22,7 +22,8 @@ from kompono import Body, Ground, Parameter, Pose, Sensor, Subsystem
 from kompono.examples.reference.slider_crank import SliderCrank
 from kompono.library import Distance, Gear, Gravity, Revolute, Spherical, SpringDamper
 from kompono.translate import Translation
-from kompono.translate.tracer import InlineTracer, SharingTracer
+from kompono.translate.sharing import SharingTracer
+from kompono.translate.tracer import InlineTracer
 
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.ModelWarning")
 LONG = "KOMPONO_LAWS" in os.environ

@@ -123,14 +123,21 @@ class Engine(ABC):
 
     @cached_property
     def _hold_labels(self) -> tuple[str, ...]:
-        sizes = (ca.SX(ask_holds(element, symbolic_pose())).numel() for element in self._directed)
-        return tuple(self.model.path(e) for e, size in zip(self._directed, sizes, strict=True) for _ in range(size))
+        return tuple(self.model.path(e) for e in self._directed for _ in range(self._hold_count(e)))
 
     @cached_property
     def _directed(self) -> tuple[Joint | Constraint, ...]:
         """Closing elements that can tell whether they hold as they are meant."""
         pairs = (element for element in self.closing if not isinstance(element, Coupling))
-        return tuple(element for element in pairs if ask_holds(element, symbolic_pose()) is not None)
+        return tuple(element for element in pairs if self._hold_count(element))
+
+    def _hold_count(self, element: Joint | Constraint) -> int:
+        """How many entries tell so of an element; all engines of a model ask once."""
+        known: dict[Closing, int] = self.model.worked_out.setdefault("holds", {})
+        if element not in known:
+            answer = ask_holds(element, symbolic_pose())
+            known[element] = 0 if answer is None else ca.SX(answer).numel()
+        return known[element]
 
     # -- which joints
 

@@ -153,7 +153,8 @@ class PosedEngine(Engine):
 
     def _start(self, shared: bool | None = None, hidden: ca.SX | None = None) -> tuple[Tracer, Kinematics]:
         """A tracer, and the motion at the state; `hidden` are the engine's own parameters, if not all are meant."""
-        from kompono.translate.tracer import InlineTracer, SharingTracer
+        from kompono.translate.sharing import SharingTracer
+        from kompono.translate.tracer import InlineTracer
 
         coordinates = [joint.q for joint in (*self.joints, *self.counted)]
         memory = [ca.SX(kept) for kept in self.model.memory]

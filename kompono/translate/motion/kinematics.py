@@ -239,27 +239,36 @@ class Kinematics:
         return Step(Pose(position, rotation), ca.SX(6, 0), twist, bias, ca.SX(0, 1))
 
     def relative(self, start: Carrier, end: Carrier) -> Relative:
-        """The working frame of `end` seen from that of `start`."""
-        key = (start, end)
-        if key not in self._relative:
-            self._relative[key] = self._follow(start, end)
-        return self._relative[key]
+        """The working frame of `end` seen from that of `start`: from one carrier to the next, for a chain may be longer
+        than functions can call each other.
+        """
+        known, carrier = self._relative, end
+        known.setdefault((start, start), Relative(Pose.constant(), ca.SX(6, 1), ca.SX(6, 1)))
+        way: list[tuple[Carrier, Carrier, Link, Pose | None]] = []
+        while (start, carrier) not in known:
+            before, link, held = self._before(start, carrier)
+            way.append((carrier, before, link, held))
+            carrier = before
+        for carrier, before, link, held in reversed(way):
+            seen = known[start, before]
+            known[start, carrier] = self._climb(seen, link) if held is None else self._descend(seen, held, link)
+        return known[start, end]
 
     def absolute(self, carrier: Carrier) -> Relative:
         """The working frame in the world."""
         return self.relative(self.topology.world, carrier)
 
-    def _follow(self, start: Carrier, end: Carrier) -> Relative:
-        if start is end:
-            return Relative(Pose.constant(), ca.SX(6, 1), ca.SX(6, 1))
+    def _before(self, start: Carrier, end: Carrier) -> tuple[Carrier, Link, Pose | None]:
+        """The last carrier on the way from `start` to `end` of which `end` is seen, the link between, and, down the
+        tree, where welds hold that.
+        """
         up, down = self.topology.path(start, end)
-        if down:
-            top = len(down) - 1
-            while top and down[top - 1].rigid:  # welds on the way are part of the step that follows them
-                top -= 1
-            held = self.hanging.offset(down[-1].parent, down[top].parent)
-            return self._descend(self.relative(start, down[top].parent), held, down[-1])
-        return self._climb(self.relative(start, up[-1].carrier), up[-1])
+        if not down:
+            return up[-1].carrier, up[-1], None
+        top = len(down) - 1
+        while top and down[top - 1].rigid:  # welds on the way are part of the step that follows them
+            top -= 1
+        return down[top].parent, down[-1], self.hanging.offset(down[-1].parent, down[top].parent)
 
     def _descend(self, before: Relative, held: Pose, link: Link) -> Relative:
         step = self.step(link)

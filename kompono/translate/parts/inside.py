@@ -138,7 +138,7 @@ class Part:
         values = [known[group] for group in closed.groups]
         values += [tracer.call(lambda s=symbol: s, path=self.path, free=True) for symbol in closed.signals]
         if tracer.numbers is not None and closed.numbers.numel():
-            values.append(tracer.numbers.column(f"{self.path} {name}", closed.numbers))
+            values.append(tracer.told(f"{self.path} {name}", closed.numbers))
         function = closed.function
         if not function.nnz_out():
             return ca.SX(0, 1)

@@ -23,7 +23,6 @@ from kompono.translate.engines.relative import RelativeEngine
 from kompono.translate.engines.solved import SolvedEngine
 from kompono.translate.laws.rows import LawRows
 from kompono.translate.laws.stress import shared_across
-from kompono.translate.opened import without_numbers
 from kompono.translate.parts.by_parts import ByParts
 from kompono.translate.parts.compartment import Compartment, models_in
 from kompono.translate.parts.heavy import HeavyPort, heaviest_port
@@ -255,21 +254,17 @@ class Parted:
         away: Sequence[Subsystem] = (),
     ) -> None:  # fmt: skip
         _check_way(", ".join(model.path(part) for part in parts), entry, request)
-
-        def divided(model: Elaborated) -> Compartment:
-            return Compartment(
-                model,
-                parts,
-                cut=request.cut,
-                independent=request.independent,
-                close=close,
-                placed=not entry.by_joints,
-                away=away,
-                held=Strengths() if entry.links else None,
-            )
-
-        self._divided, self._model = divided, model
-        self._compartment = divided(model)
+        self._model = model
+        self._compartment = Compartment(
+            model,
+            parts,
+            cut=request.cut,
+            independent=request.independent,
+            close=close,
+            placed=not entry.by_joints,
+            away=away,
+            held=Strengths() if entry.links else None,
+        )
         self.topology = self._compartment.twin_topology
         self.parts = self._compartment.parts
         self.sealed = bool(sealed_in(self._compartment))
@@ -287,17 +282,9 @@ class Parted:
         """The model as a whole, and the pieces it is divided into."""
         return [self._model, *models_in(self._compartment)]
 
-    @cached_property
-    def _plain(self) -> Compartment:
-        """The same with all numbers in place."""
-        model = self._model
-        return self._compartment if model.numbers is None else self._divided(without_numbers(model))
-
-    def engine(
-        self, kernels: dict[str, ca.Function], shared: bool, *, opened: bool = True
-    ) -> SolvedEngine | PartedDiscreteEngine:
-        """An engine for it; not `opened`: with all numbers in place."""
-        compartment = self._compartment if opened else self._plain
+    def engine(self, kernels: dict[str, ca.Function], shared: bool) -> SolvedEngine | PartedDiscreteEngine:
+        """An engine for it."""
+        compartment = self._compartment
         if compartment.held is not None:
             return PartedDiscreteEngine(compartment, kernels, shared=shared)
         kind = PartedAbsoluteEngine if compartment.placed else PartedEngine

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cached_property
 
 import casadi as ca
@@ -18,6 +18,7 @@ from kompono.translate.motion.kinematics import Kinematics
 from kompono.translate.motion.loads import declared_inertia
 from kompono.translate.rank.rank import LiveRows, RankSample, find_live
 from kompono.translate.rank.redundant import NumericModel, Position, find_positions, slips
+from kompono.translate.structure.independent import independent_sets
 from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import Tracer
 
@@ -84,14 +85,16 @@ class Probe:
         return np.array([parameter.value for parameter in self.model.parameters], dtype=float)
 
     def _normalized(self, q: np.ndarray) -> np.ndarray:
-        parts, place = [np.zeros(0)], 0
-        for joint in self.joints:
-            size = len(joint.coordinates)
-            part = q[place : place + size]
-            normal = type(joint).normalize is Joint.normalize
-            parts.append(part if normal else ca.DM(joint.normalize(ca.DM(part))).full().ravel())
-            place += size
-        return np.concatenate(parts)
+        return self._normal(q)[0].ravel() if self.moved else q
+
+    @cached_property
+    def _normal(self) -> Callable[[np.ndarray], list[np.ndarray]]:
+        """Coordinates with quaternions of unit length."""
+        q = ca.SX.sym("q", self.moved)
+        ends = np.cumsum([0, *(len(joint.coordinates) for joint in self.joints)]).tolist()
+        parts = [(joint, a, b) for joint, a, b in zip(self.joints, ends[:-1], ends[1:], strict=True) if a < b]
+        normal = [ca.SX(joint.normalize(q[a:b, :])) for joint, a, b in parts]
+        return on_arrays(ca.Function("normal", [q], [ca.densify(ca.vertcat(ca.SX(0, 1), *normal))]))
 
     # -- at arbitrary states
 
@@ -146,13 +149,25 @@ class Probe:
         return ca.densify(ca.horzcat(ca.SX(closure.size, 0), *columns))
 
     @cached_property
-    def _twists(self) -> ca.Function:
-        """All inputs at nv + 1 speeds -> twists of all bodies at each."""
+    def _twists(self) -> tuple[ca.Function, np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
+        """All inputs at some speeds -> twists of all bodies at each. At the first nothing moves, at the others one
+        speed of each set that shares no body with others; the place of each speed among these; and the sets: of which
+        twists (rows), and speeds.
+        """
         bodies = [body for body in self.model.bodies if body not in self.borne]
-        twists = ca.vertcat(
-            ca.SX(0, 1), *[self.kinematics.absolute(body).twist for body in bodies], *[w for w, _ in self.weights]
-        )
-        return ca.Function("twists", [self.tracer.symbols], [ca.densify(twists)]).map(self.nv + 1)
+        twists = [*[self.kinematics.absolute(body).twist for body in bodies], *[w for w, _ in self.weights]]
+        function = ca.Function("twists", [self.tracer.symbols], [ca.densify(ca.vertcat(ca.SX(0, 1), *twists))])
+        ends = np.cumsum([0, *(twist.numel() for twist in twists)])
+        rows, columns = (np.array(places, dtype=int) for places in function.jac_sparsity(0, 0).get_triplet())
+        columns = columns - 1 - self.nq
+        ours = (columns >= 0) & (columns < self.nv)
+        moves = np.zeros((len(twists), self.nv), dtype=bool)  # body by body, for inertias join all of a twist
+        moves[np.searchsorted(ends, rows[ours], side="right") - 1, columns[ours]] = True
+        place, sets = np.ones(self.nv, dtype=int), list[tuple[np.ndarray, np.ndarray]]()
+        for moved, speeds in independent_sets(moves):
+            place[speeds] = 1 + np.arange(len(speeds))
+            sets.append((np.concatenate([np.zeros(0, int), *(np.arange(*ends[k : k + 2]) for k in moved)]), speeds))
+        return function.map(int(place.max(initial=0)) + 1), place, sets
 
     @cached_property
     def _inertias(self) -> ca.Function:
@@ -163,12 +178,18 @@ class Probe:
 
     def _mass_matrix(self, values: np.ndarray, unit: bool = False) -> np.ndarray:
         """M (nv, nv) at a state, from the twists of all bodies at unit speeds."""
-        states, speeds = np.repeat(values[:, None], self.nv + 1, axis=1), 1 + self.nq + np.arange(self.nv)
+        function, place, sets = self._twists
+        states = np.repeat(values[:, None], function.size2_in(0), axis=1)
+        speeds = 1 + self.nq + np.arange(self.nv)
         states[speeds] = 0.0
-        states[speeds, 1 + np.arange(self.nv)] = 1.0
-        twists = self._twists(states).full()
+        states[speeds, place] = 1.0
+        twists = function(states).full()
         moved = twists[:, 1:] - twists[:, :1]
-        found = moved.T @ (moved if unit else self._times_inertias(states[:, 0], moved))
+        weighed = moved if unit else self._times_inertias(states[:, 0], moved)
+        found = np.zeros((self.nv, self.nv))
+        for bodies, own in sets:
+            columns = np.ix_(bodies, place[own] - 1)
+            found[np.ix_(own, own)] = moved[columns].T @ weighed[columns]
         return found if unit or not self.model.lumps else found + np.diag(self._lumps(values).full().ravel())
 
     def _times_inertias(self, values: np.ndarray, twists: np.ndarray) -> np.ndarray:

@@ -24,6 +24,7 @@ from kompono.model.element import Element
 from kompono.model.joint import Joint
 from kompono.translate.motion.conditions import Closure
 from kompono.translate.numbers import OpenNumbers
+from kompono.translate.structure.independent import independent_sets
 from kompono.translate.symbolic import Matrix, Vector
 from kompono.translate.tracer import Tracer
 
@@ -196,7 +197,16 @@ def _sizes(
 
 
 def _mobility(mass: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """G M^-1 G^T; without what has no mass, if M is singular."""
+    """G M^-1 G^T: what hangs together in M by itself."""
+    found = np.zeros((len(rows), len(rows)))
+    for places, _ in independent_sets((mass != 0) | (mass.T != 0) | np.eye(len(mass), dtype=bool)):
+        moved = np.flatnonzero(np.any(rows[:, places] != 0, axis=1))
+        found[np.ix_(moved, moved)] += _of_one(mass[np.ix_(places, places)], rows[np.ix_(moved, places)])
+    return found
+
+
+def _of_one(mass: np.ndarray, rows: np.ndarray) -> np.ndarray:
+    """The same; without what has no mass, if M is singular."""
     try:
         factor = np.linalg.cholesky(mass)
     except np.linalg.LinAlgError:
