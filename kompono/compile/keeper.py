@@ -236,6 +236,9 @@ def _function(part: KeptPart, lanes: Lanes, k: int) -> str:
     """A function of the part: its column, with the handle of x in the place of x."""
     function, made = part.functions[k], Operation(part, lanes)
     code, before = made.code, function.before
+    if function.gives is Gives.UNKNOWN:
+        made.result.set(failure(Broken.REFUSED))
+        return made.finish(f"op.{Op.FUNCTION + k}")
     x, taken = made.vector(), made.vector() if function.results <= part.size else made.room(function.results)
     size = part.size if function.takes else 0
     column, known = made.room(function.others + size), made.descent(x)

@@ -98,12 +98,14 @@ def held_rows(program: Program, modes: np.ndarray) -> tuple[list[int], list[int]
 def tied_rows(kernel: Any, columns: list[np.ndarray], parameters: np.ndarray) -> np.ndarray:
     """At which of some rows (times, states, inputs) laws are tied; as long as modes stay it is what it was."""
     times, states, inputs = columns
+    tied = np.zeros(len(states), dtype=bool)
+    if not len(states):
+        return tied
     modes = kernel.law_states().modes_of_all(states)
     patterns = modes[:, [unit.modes[0] for unit in kernel.program.laws]] != 0.0
     begins = np.flatnonzero(np.any(patterns[1:] != patterns[:-1], axis=1)) + 1
-    tied = np.zeros(len(states), dtype=bool)
     for part in np.split(np.arange(len(states)), begins):
-        if len(part) and held_on_both(kernel.program, modes[part[0]]):
+        if held_on_both(kernel.program, modes[part[0]]):
             k, given = part[0], parameters if parameters.ndim == 1 else parameters[part[0]]
             tied[part] = kernel.level(float(times[k, 0]), states[k], inputs[k], given) == TIED
     return tied

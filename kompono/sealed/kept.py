@@ -13,6 +13,9 @@ from kompono.sealed.shape import Described, Variant
 
 _TIED = "tied_"  # how functions begin that are told the forces of all rows of laws inside
 _ASSEMBLING = ("rates", "reach", "conditions", "masses")  # of a sealed part, asked before a run
+_TOLD = ("move", "condense", "gap", "drift", "report", "guards", "law_guards", "law_look", "law_condense", "law_push",
+         "law_free", "law_respond")  # fmt: skip
+_TOLD_TOO = ("violated_", "signal_", "network_")  # how others begin
 
 
 class Gives(Enum):
@@ -25,6 +28,7 @@ class Gives(Enum):
     STATE = "state"  # x corrected, stays with the keeper
     SAMPLED = "sampled"  # x after an instant of samples, stays with the keeper
     MODES = "modes"  # take the place of some entries of x; the vector stays
+    UNKNOWN = "unknown"  # of a file from a later version: it is refused
 
 
 @dataclass(frozen=True)
@@ -73,7 +77,9 @@ def gives(name: str) -> Gives:
         return Gives.STARTS
     if name.startswith("tick_"):
         return Gives.SAMPLED
-    return Gives.STATE if name == "normalize" or name.startswith("corrected_") else Gives.VALUES
+    if name == "normalize" or name.startswith("corrected_"):
+        return Gives.STATE
+    return Gives.VALUES if name in _TOLD or name.startswith(_TOLD_TOO) else Gives.UNKNOWN
 
 
 def tells(what: Gives) -> bool:

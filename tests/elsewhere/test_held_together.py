@@ -134,7 +134,7 @@ def test_remote_brakes_are_sealed_ones(supplier: Find, method: str) -> None:
 
 
 def test_rows_are_tied_and_let_go_again_and_again(supplier: Find) -> None:
-    """Two parts at suppliers' and their owner hold one shaft, let it slip together, and catch it, eleven times."""
+    """Two parts at suppliers' and their owner hold one shaft, which slips and sticks in turn, eleven changes."""
     made, open_model = supplier("braked"), whole(Pair, until=0.25)
     assert len(open_model.statistics["events"]) == 33
     assert all(what.endswith((".slips", ".sticks")) for what in names(open_model))

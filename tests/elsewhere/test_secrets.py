@@ -7,6 +7,7 @@ keepers whose wheels stand and turn differently must answer every frame alike.
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from kompono.elsewhere.keeper import Keeper
 from kompono.elsewhere.serve import opener
 from kompono.library import Brake, Revolute, solids
 from kompono.sealed import load_sealed
-from kompono.sealed.kept import numbered
+from kompono.sealed.kept import gives, numbered
 
 ANGLE, SPEED = 0.3, 1.7
 STILL = [0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0]  # pose and twist of the box
@@ -234,6 +235,20 @@ def test_what_is_told_forces_of_laws_keeps_what_it_makes(rubbing: Any) -> None:
         assert customer.status == 0, name
     assert len(made & set(customer._numbers)) == 3
     assert customer.asked("tied_condense", x)[0] == 0
+
+
+def test_what_is_not_known_is_not_told(rubbing: Any) -> None:
+    """A file of a later version may have functions whose names say nothing here."""
+    part, numbers = rubbing().keeper.part, rubbing()._numbers
+    functions = tuple(
+        replace(f, gives=gives("later_resolve")) if k == numbers["resolve"] else f for k, f in enumerate(part.functions)
+    )
+    customer = Customer(Keeper(replace(part, functions=functions), {}, np.array([ANGLE, SPEED, 0.0])), numbers)
+    x = customer.start(0.0, 0.0, 0.0)
+    assert customer.asked("resolve", x)[0] == Broken.REFUSED
+    customer.made("resolve", x)
+    assert customer.status == Broken.REFUSED
+    assert customer.asked("condense", x)[0] == 0
 
 
 def test_looks_are_counted(wheel: Any) -> None:
