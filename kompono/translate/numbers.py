@@ -189,11 +189,11 @@ class OpenNumbers:
         names = list(dict.fromkeys(names))
         columns = [self._columns[name] for name in names if name in self._columns]
         symbols, made = (ca.vertcat(ca.SX(0, 1), *part) for part in zip(*columns, strict=True)) if columns else _NOTHING
-        made = self.plain(made)
+        made = self._without_columns(made)
         plain = [*(name for name in names if name not in self._columns), *self.among(ca.symvar(made))]
         return list(dict.fromkeys(plain)), symbols, made
 
-    def plain(self, made: ca.SX) -> ca.SX:
+    def _without_columns(self, made: ca.SX) -> ca.SX:
         """An expression with what columns are made of in their place."""
         while inner := [name for name in dict.fromkeys(self.among(ca.symvar(made))) if name in self._columns]:
             old, new = (ca.vertcat(*part) for part in zip(*[self._columns[name] for name in inner], strict=True))
@@ -232,7 +232,7 @@ class OpenNumbers:
 
     def worth(self, expression: ca.SX) -> ca.DM | None:
         """What an expression of numbers alone comes to; nothing if there is anything else in it."""
-        expression = self.plain(expression)
+        expression = self._without_columns(expression)
         symbols = ca.symvar(expression)
         names = self.among(symbols)
         if len(names) < len(symbols):
@@ -307,6 +307,11 @@ class OpenNumbers:
             routine = replace(routine, calls=(Call(kernel, (), slots, "numbers"), *left))
         self.scheduled[routine.name] = routine, schedule
         return routine
+
+
+def plain(numbers: OpenNumbers, made: ca.SX) -> ca.SX:
+    """What is made of numbers, without columns: of those that were declared or found."""
+    return numbers._without_columns(made)
 
 
 class NumbersWithin(OpenNumbers):

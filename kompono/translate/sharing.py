@@ -15,7 +15,7 @@ import casadi as ca
 from kompono.errors import TranslationError
 from kompono.translate.apart import NumbersApart
 from kompono.translate.kernels import add_kernel, recipes_of
-from kompono.translate.numbers import Schedule
+from kompono.translate.numbers import Schedule, plain
 from kompono.translate.program import Call, Routine
 from kompono.translate.recipes import Recipe, same_function, with_values
 from kompono.translate.symbolic import Matrix, Scalar, Vector, entries_of, with_entries
@@ -91,7 +91,7 @@ class SharingTracer(Tracer):
         assert self.numbers is not None
         if name not in self._told:
             table: dict[int, tuple[ca.SX, ca.SX]] = {}
-            (column,) = self._resolve_free_symbols([self.numbers.plain(made)], table)
+            (column,) = self._resolve_free_symbols([plain(self.numbers, made)], table)
             self._told[name] = ca.vertcat(*self._record(ca.vertsplit(column), table, name))
         return self._told[name]
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from translate.test_numbers import FULL
 
-from kompono import Body, Ground, Subsystem
+from kompono import Body, Ground, Joint, Subsystem
 from kompono.compile import Interpreter
 from kompono.library import Prismatic, Revolute, Rotor, Spherical
 from kompono.translate import translate
@@ -20,7 +20,7 @@ class Slides(Subsystem):
     def __init__(self, count: int = 2) -> None:
         self.ground = Ground()
         bodies = [Body(mass=0.7 + 0.1 * k, inertia=FULL) for k in range(4 * count)]
-        parts: list[object] = []
+        parts: list[Joint] = []
         for k, (first, second, ball, bob) in enumerate(zip(*[iter(bodies)] * 4, strict=True)):
             parts += [
                 Prismatic(self.ground.at(k, 0, 0), first, axis="x"),

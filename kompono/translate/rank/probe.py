@@ -188,8 +188,8 @@ class Probe:
         weighed = moved if unit else self._times_inertias(states[:, 0], moved)
         found = np.zeros((self.nv, self.nv))
         for bodies, own in sets:
-            columns = np.ix_(bodies, place[own] - 1)
-            found[np.ix_(own, own)] = moved[columns].T @ weighed[columns]
+            columns = bodies[:, None], place[own] - 1
+            found[own[:, None], own] = moved[columns].T @ weighed[columns]
         return found if unit or not self.model.lumps else found + np.diag(self._lumps(values).full().ravel())
 
     def _times_inertias(self, values: np.ndarray, twists: np.ndarray) -> np.ndarray:

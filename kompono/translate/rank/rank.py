@@ -201,7 +201,8 @@ def _mobility(mass: np.ndarray, rows: np.ndarray) -> np.ndarray:
     found = np.zeros((len(rows), len(rows)))
     for places, _ in independent_sets((mass != 0) | (mass.T != 0) | np.eye(len(mass), dtype=bool)):
         moved = np.flatnonzero(np.any(rows[:, places] != 0, axis=1))
-        found[np.ix_(moved, moved)] += _of_one(mass[np.ix_(places, places)], rows[np.ix_(moved, places)])
+        own, through = mass[places[:, None], places], rows[moved[:, None], places]
+        found[moved[:, None], moved] += _of_one(own, through)
     return found
 
 
