@@ -8,13 +8,13 @@ combinations that move nothing than all sides have by themselves.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from kompono.compile.law_state import HOLDS, TIED, acts
-from kompono.translate.program import Program
+from kompono.translate.program import LawUnit, Program
 
 LEFT = 1e-10  # of the diagonal: what moves less is held twice, as in `law_symmetric`
 IMMOBILE = 1e-12  # of the most mobile row: what joints hold anyway
@@ -74,19 +74,50 @@ def _idle(matrix: np.ndarray) -> int:
     return int(np.sum(np.linalg.eigvalsh(matrix) < LEFT * len(matrix)))
 
 
+def told_ties(units: Sequence[LawUnit], numbers: Sequence[int]) -> str:
+    """That forces of these units may be rounding; nothing if there are none."""
+    if not numbers:
+        return ""
+    paths = ", ".join(sorted(units[k].path for k in numbers))
+    return (
+        f"{paths}: some of them hold the same thing, inside and outside of a part that is elsewhere, or a file of an "
+        "older version: their forces may be rounding. Close the part in this process, or seal it again;"
+    )
+
+
+def held_units(program: Program, state: np.ndarray) -> list[int]:
+    """Numbers of the units that hold something."""
+    first = len(program.coordinates) + len(program.speeds)
+    modes = [bool(state[first + unit.modes[0]]) for unit in program.laws]
+    alone = [unit.contact < 0 for unit in program.laws]
+    return [
+        k
+        for k, unit in enumerate(program.laws)
+        if (modes[k] if unit.kind == 0 else not modes[k] and (alone[k] or modes[unit.contact]))
+    ]
+
+
 def held_rows(program: Program, state: np.ndarray) -> tuple[list[int], list[int]]:
     """Rows that are held, and the side of each."""
-    first, rows, sides = len(program.coordinates) + len(program.speeds), [], []
-    for unit in program.laws:
-        mode, contact = state[first + unit.modes[0]], unit.contact
-        if unit.kind == 0:
-            held = bool(mode)
-        else:
-            held = not mode and (contact < 0 or bool(state[first + program.laws[contact].modes[0]]))
-        for row in range(unit.row, unit.row + (2 if unit.kind == PLANAR else 1)) if held else ():
-            rows.append(row)
-            sides.append(unit.side)
+    rows, sides = [], []
+    for unit in (program.laws[k] for k in held_units(program, state)):
+        count = 2 if unit.kind == PLANAR else 1
+        rows += range(unit.row, unit.row + count)
+        sides += [unit.side] * count
     return rows, sides
+
+
+def note_start(run: Any, evaluate: Evaluate) -> None:
+    """Have a run remember that laws are tied where it begins, if parts cannot say so."""
+    program = run._program
+    if not are_untold(program):
+        return
+    if program.opaque:  # modes were chosen just now, and are elsewhere
+        run.note_ties()
+        return
+    block = run._block
+    if is_tied(program, evaluate, block.time, run.state, run._inputs_at(block.time), run._parameters):
+        run.tied = block.time, told_ties(program.laws, held_units(program, run.state))
 
 
 def tied_rows(program: Program, evaluate: Evaluate, columns: list[np.ndarray], parameters: np.ndarray) -> np.ndarray:

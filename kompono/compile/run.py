@@ -56,6 +56,7 @@ class Run(ABC):
     shall_end: Callable[[], bool] = staticmethod(lambda: False)  # whether somebody wants it to end
     whole: Callable[[int], tuple[Any, Takeover | None]] | None = None  # the loop that can go on when a gap closes
     level: Callable[[float, np.ndarray, np.ndarray, np.ndarray], int] | None = None  # what laws do there
+    tied: tuple[float, str] | None = None  # since when [s] forces may be rounding, and why: the first
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
@@ -283,6 +284,7 @@ class Run(ABC):
             self.state[:], happened = self.settle(*now, fired, self._equal_steps)
         finally:
             told.leaning = Leaning()
+        self.note_ties()
         come_closer(paced, leaning.shortest, block.finest, block.time)
         straight_slip.settled(paced, leaning, told.turned, block.time, self._equal_steps)
         look(self)
@@ -309,9 +311,15 @@ class Run(ABC):
         now, nobody = (end, state, self._inputs_at(end), self._parameters), np.zeros(0, dtype=int)
         self.state[:], more = self.settle(*now, nobody, self._equal_steps)
         self._arrive(end)
+        self.note_ties()
         look(self)
         self._log_events([(end, float(number)) for number in (*happened, *more)])
         self.leaps.append((self._program.laws[unit].path, begun, end))
+
+    def note_ties(self) -> None:
+        """Remember what was said when laws were settled (see `law_ties.told_ties`)."""
+        if self.tied is None and (why := cast(Any, self.settle).now.tied):
+            self.tied = self._block.time, why
 
     def _next_samples(self) -> list[float]:
         """The next instant of each rate at which modes are sampled [s]."""

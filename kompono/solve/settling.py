@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kompono.compile.law_ties import are_untold
+from kompono.compile.law_ties import are_untold, told_ties
 from kompono.compile.paced import Leaning
 from kompono.errors import AssemblyError, ModelWarning, NoForces, RunError, warn
 from kompono.translate.program import LAW_EVENTS, LawUnit
@@ -28,7 +28,7 @@ class Now(threading.local):
         self.leaning = Leaning()  # below which speeds directions of slip in a plane lean
         self.known = np.zeros(0)  # what parts elsewhere told beside the guards that rose, for the next event
         self.idle: list[int] = []  # units that touched at the last event, held by joints
-        self.tied: tuple[float, str] | None = None  # since when [s] forces may be rounding, and why: the first
+        self.tied = ""  # why forces may be rounding since the last event, see `compile/law_ties`
         self.turned = False  # whether slip that was straight has turned at the last event, and goes on
 
 
@@ -60,7 +60,6 @@ class Settler:
         that of the method [s], 0 if it varies.
         """
         from kompono.solve.instant import Instant
-        from kompono.solve.laws.tied import told_ties
         from kompono.solve.laws.units import NoForcesFit
 
         instant = Instant(self, time, state.copy(), inputs, parameters, step)
@@ -80,8 +79,7 @@ class Settler:
             raise NoForces(instant.jam(found)) from found
         turned = instant.straight & (instant.modes() > 0.0)
         self.now.idle, self.now.turned = instant.idle, bool(turned[list(fired)].any())
-        if instant.tied and not self.now.tied:
-            self.now.tied = time, told_ties(self.units, instant.tied)
+        self.now.tied = told_ties(self.units, instant.tied)
         return instant.settled(), [
             self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)
         ]

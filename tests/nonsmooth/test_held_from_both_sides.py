@@ -138,21 +138,37 @@ def test_sealed_jaws(sealed: Path) -> None:
     alike(whole(Hoist), simulate(Hoist(lambda: Sealed(sealed)), until=END))
 
 
-def test_parts_that_cannot_hand_on_their_rows_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of older versions, and parts whose state is elsewhere."""
-    file = tmp_path / "wheel.part"
-    with monkeypatch.context() as older:
-        older.setattr(inside, "TIED", ())
+@pytest.fixture(scope="module")
+def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a braked wheel, sealed when parts did not hand on their rows."""
+    file = tmp_path_factory.mktemp("older") / "wheel.part"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inside, "TIED", ())
         seal(Braked(), file, targets=HERE)
     assert "tied_condense" not in load_sealed(file).manifest.shape.variants[0].functions
+    return file
+
+
+def test_parts_that_cannot_hand_on_their_rows_are_told(older: Path) -> None:
+    """Files of older versions, and parts whose state is elsewhere."""
     with pytest.warns(RunWarning, match=r"clutch, part.law_0: some of them hold the same thing"):
-        assert not simulate(Bench(lambda: Sealed(file)), until=0.005).status.ok
+        assert not simulate(Bench(lambda: Sealed(older)), until=0.005).status.ok
     simulation = Simulation(Bench(), elsewhere={"part": InProcess()})
     for _ in range(2):
         with pytest.warns(RunWarning, match=r"clutch, part.brake: some of them hold the same thing"):
             result = simulation.run(settings_of(Request(until=0.005)))
         assert result.status.kind.value == "open"
         assert result.time[-1] == 0.005  # all rows are there
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_each_run_of_many_is_told_by_itself(older: Path, lanes: int) -> None:
+    """A wheel at rest is held by both brakes, one that turns by none."""
+    speeds = np.array([30.0, 0.0, 30.0])
+    runs = simulate_many(
+        Bench(lambda: Sealed(older)), initial={"part.inside.v0": speeds}, until=0.005, step=1e-3, lanes=lanes, threads=1
+    )
+    assert [status.ok for status in runs.status] == [True, False, True]
 
 
 def test_rows_are_handed_on_as_long_as_both_sides_hold() -> None:
