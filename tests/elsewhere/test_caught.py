@@ -19,8 +19,8 @@ from nonsmooth.same_events import same_events
 from nonsmooth.test_captures import Standing, Train, Yard, Yards
 
 from kompono import Body, Ground, Result, State, Subsystem, simulate
-from kompono.result import Status
 from kompono.library import DryFriction, Prismatic
+from kompono.result import Status
 
 RUN: dict[str, Any] = {"until": 0.9, "step": 1e-3}
 
@@ -55,7 +55,7 @@ def same(one: Result, other: Result, exact: float = 1e-12) -> None:
 
 
 def told(result: Result) -> Result:
-    """A run of which it is said that its forces may be rounding; here nothing pulls at what is held, and they are not."""
+    """A run of which it is said that forces may be rounding; here nothing pulls at what is held, and they are not."""
     assert result.status.kind == "open"
     assert HELD_TWICE in result.status.message
     result.status = Status(time=float(result.time[-1]))
