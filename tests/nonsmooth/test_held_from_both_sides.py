@@ -14,7 +14,20 @@ import pytest
 from nonsmooth.held_from_both_sides import BEGIN, END, WAY, Bench, Braked, Hall, Hoist, Jaws, Works
 from nonsmooth.known import names, times
 
-from kompono import Body, Parameter, Result, RunWarning, Sealed, Simulation, seal, simulate, simulate_many
+from kompono import (
+    Body,
+    Event,
+    Mode,
+    Parameter,
+    Result,
+    RunWarning,
+    Sealed,
+    Simulation,
+    State,
+    seal,
+    simulate,
+    simulate_many,
+)
 from kompono.compile import targets
 from kompono.compile.law_state import HOLDS, TIED
 from kompono.elsewhere.hosts import InProcess
@@ -221,6 +234,27 @@ def test_routines_are_traced_when_others_were() -> None:
     simulation = Simulation(model, closed=["part"], cache=False)
     result = simulation.run(settings_of(Request(until=0.02, method="esdirk4"))).check()
     assert result["clutch.friction"][-1] == pytest.approx(-4 / 3, rel=1e-12)
+
+
+class Looked(Bench):
+    """Its torque is sampled, ends something, is remembered then, and drives a state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torque = self.clutch.torque[2]
+        self.sampled, self.kept, self.sum = Mode(0.0, every=0.003), Mode(0.0), State(0.0)
+        self.sampled.next, self.sum.rate = torque, torque
+        self.much = Event(torque**2 - 0.5, {self.kept: 3 * torque + self.kept})
+
+
+@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+def test_whoever_looks_at_forces_sees_those_that_are_shared(method: str) -> None:
+    run: dict[str, Any] = {"until": 0.02, "step": 1e-3, "method": method}
+    one, other = (simulate(Looked(), **run, closed=closed).check() for closed in ([], ["part"]))
+    assert one["sampled"][-1] == pytest.approx(-1.2, rel=1e-12)
+    for name in ("sampled", "kept", "sum"):
+        assert np.abs(one[name] - other[name]).max() < 1e-12
+    assert names(one) == names(other) == ["much"]
 
 
 def test_runs_side_by_side_share_as_well() -> None:
