@@ -43,6 +43,7 @@ class ChunkEnd(IntEnum):
     CLOSED = 15  # the first gap closed; `Run.advance` goes on with the whole loop, so nobody else sees this
     LONG = 16  # many samples in one step; `Run.advance` goes on unless somebody asks it to end
     STRAIGHT = 17  # slip may be marked as straight; `Run.advance` marks it and goes on, so nobody else sees this
+    LOOK = 18  # laws may hold other things together now; `Run.advance` looks and goes on, so nobody else sees this
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
     @property

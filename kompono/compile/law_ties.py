@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from kompono.compile.law_state import HOLDS, TIED, acts
-from kompono.translate.program import LawUnit, Program
+from kompono.translate.program import LAW_EVENTS, LawUnit, Program
 
 LEFT = 1e-10  # of the diagonal: what moves less is held twice, as in `law_symmetric`
 IMMOBILE = 1e-12  # of the most mobile row: what joints hold anyway
@@ -64,9 +64,14 @@ def are_tied(matrix: np.ndarray, sides: np.ndarray) -> bool:
     return _idle(matrix) > alone
 
 
+def may_tie(program: Program) -> bool:
+    """Whether there are laws on several sides of borders."""
+    return len({unit.side for unit in program.laws}) > 1
+
+
 def are_untold(program: Program) -> bool:
     """Whether laws may be tied, and a part cannot hand on its rows: it is elsewhere, or a file of an older version."""
-    return len({unit.side for unit in program.laws}) > 1 and "tied_derivative" not in program.routines
+    return may_tie(program) and "tied_derivative" not in program.routines
 
 
 def _idle(matrix: np.ndarray) -> int:
@@ -107,25 +112,27 @@ def held_rows(program: Program, state: np.ndarray) -> tuple[list[int], list[int]
     return rows, sides
 
 
-def note_start(run: Any, evaluate: Evaluate) -> None:
-    """Have a run remember that laws are tied where it begins, if parts cannot say so."""
-    program = run._program
-    if not are_untold(program):
-        return
+def note_here(run: Any, evaluate: Evaluate) -> None:
+    """Have a run remember that laws are tied where it is, and parts cannot say so."""
+    program, block = run._program, run._block
     if program.opaque:  # modes were chosen just now, and are elsewhere
         run.note_ties()
         return
-    block = run._block
-    if is_tied(program, evaluate, block.time, run.state, run._inputs_at(block.time), run._parameters):
+    given = run._inputs_at(block.time), run._parameters
+    if run.tied is None and is_tied(program, evaluate, block.time, run.state, *given):
         run.tied = block.time, told_ties(program.laws, held_units(program, run.state))
 
 
 def tied_rows(program: Program, evaluate: Evaluate, columns: list[np.ndarray], parameters: np.ndarray) -> np.ndarray:
-    """At which of some rows (times, states, inputs) laws are tied; as long as modes stay it is what it was."""
+    """At which of some rows (times, states, inputs) laws are tied; as long as modes stay it is what it was: those of
+    laws, and others on which conditions may depend.
+    """
     times, states, inputs = columns
-    first = len(program.coordinates) + len(program.speeds)
-    places = [first + unit.modes[0] for unit in program.laws]
-    patterns = states[:, places] != 0.0
+    first, own = len(program.coordinates) + len(program.speeds), [unit.modes[0] for unit in program.laws]
+    patterns = (states[:, first + np.array(own, dtype=int)] != 0.0).astype(float)
+    if program.catching or len(program.events) > len(LAW_EVENTS) * len(program.laws):
+        others = np.setdiff1d(np.arange(len(program.modes)), [mode for unit in program.laws for mode in unit.modes])
+        patterns = np.hstack([patterns, states[:, first + others]])
     begins = np.flatnonzero(np.any(patterns[1:] != patterns[:-1], axis=1)) + 1
     tied = np.zeros(len(states), dtype=bool)
     for part in np.split(np.arange(len(states)), begins):

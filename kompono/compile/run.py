@@ -57,6 +57,7 @@ class Run(ABC):
     whole: Callable[[int], tuple[Any, Takeover | None]] | None = None  # the loop that can go on when a gap closes
     level: Callable[[float, np.ndarray, np.ndarray, np.ndarray], int] | None = None  # what laws do there
     tied: tuple[float, str] | None = None  # since when [s] forces may be rounding, and why: the first
+    note_untold: Callable[[], None] | None = None  # looks whether that is so, where parts cannot say so
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
@@ -247,6 +248,11 @@ class Run(ABC):
             self._begin_anew()
             return None
         if status is ChunkEnd.CLOSED:
+            return None
+        if status is ChunkEnd.LOOK:
+            look(self)
+            if self.note_untold is not None:
+                self.note_untold()
             return None
         if status is ChunkEnd.LONG:
             return ChunkEnd.STOPPED if self.shall_end() else None
