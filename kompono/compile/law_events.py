@@ -50,8 +50,9 @@ def look_again(machine: Machine, happened: Value) -> None:
     hold the same thing that did not before, or no longer, though none of their modes has changed (see `law_ties`).
     """
     program = machine.program
-    if may_tie(program) and not (program.opaque or program.away):
-        machine.fail(happened & (machine.block.acting >= HOLDS), ChunkEnd.LOOK)
+    if may_tie(program):
+        there = program.opaque or program.away  # only who settles laws knows what they do to each other
+        machine.fail(happened & (machine.block.acting >= HOLDS), ChunkEnd.LAWS if there else ChunkEnd.LOOK)
 
 
 def _log(machine: Machine, time: Value, laws: NativeSettleBlock, count: Value) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nonsmooth.held_from_both_sides import BEGIN, END, WAY, Bench, Braked, Hall, Hoist, Jaws, Works
+from elsewhere.caught import Siding
+from nonsmooth.held_from_both_sides import BEGIN, END, WAY, Bench, Braked, Hall, Hoist, Hooked, Jaws, Works
 from nonsmooth.known import names, times
 
 from kompono import (
@@ -255,6 +256,33 @@ def test_whoever_looks_at_forces_sees_those_that_are_shared(method: str) -> None
     for name in ("sampled", "kept", "sum"):
         assert np.abs(one[name] - other[name]).max() < 1e-12
     assert names(one) == names(other) == ["much"]
+
+
+@pytest.mark.parametrize("options", [{}, {"sampled": True}, {"opens": 0.0345}], ids=str)
+def test_hooks_that_shut_and_open_between_what_rests(options: Options) -> None:
+    """No mode of a law changes then. All hold 5.5 N together, what the owner has by itself 0.5 N."""
+    one, other = (simulate(Hooked(**options), until=0.07, closed=closed).check() for closed in ([], ["part"]))
+    found = [[(name, when) for when, name in r.statistics["events"] if name.endswith("slips")] for r in (one, other)]
+    assert [name for name, _ in found[0]] == [name for name, _ in found[1]]
+    assert {round(when, 9) for _, when in (*found[0], *found[1])} == {options.get("opens", 0.068)}
+    at = [np.searchsorted(r.time, 0.03) for r in (one, other)]
+    assert one["part.rubs.friction"][at[0]] == pytest.approx(-1.7 * 10 / 11, abs=2e-2)
+    assert one["part.rubs.friction"][at[0]] == pytest.approx(other["part.rubs.friction"][at[1]], rel=1e-9)
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_such_hooks_are_told_where_parts_cannot_say_so(tmp_path: Path, sampled: bool) -> None:
+    file = tmp_path / "siding.part"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inside, "TIED", ())
+        seal(Siding(), file, targets=HERE)
+    asked = settings_of(Request(until=0.02))
+    runs = [Simulation(Hooked(lambda: Sealed(file), sampled=sampled)).run(asked)]
+    runs += [Simulation(Hooked(sampled=sampled), elsewhere={"part": InProcess()}).run(asked)]
+    for run in runs:
+        assert run.status.kind == "open"
+        assert run.status.time == pytest.approx(0.005 if sampled else 0.0123, abs=1e-9)
+        assert "hold the same thing" in run.status.message
 
 
 def test_runs_side_by_side_share_as_well() -> None:
