@@ -112,11 +112,17 @@ def held_rows(program: Program, state: np.ndarray) -> tuple[list[int], list[int]
     return rows, sides
 
 
+def note_ties(run: Any) -> None:
+    """Have a run remember what was said when laws were settled."""
+    if run.tied is None and (why := run.settle.now.tied):
+        run.tied = run._block.time, why
+
+
 def note_here(run: Any, evaluate: Evaluate) -> None:
     """Have a run remember that laws are tied where it is, and parts cannot say so."""
     program, block = run._program, run._block
     if program.opaque:  # modes were chosen just now, and are elsewhere
-        run.note_ties()
+        note_ties(run)
         return
     given = run._inputs_at(block.time), run._parameters
     if run.tied is None and is_tied(program, evaluate, block.time, run.state, *given):

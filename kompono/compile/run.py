@@ -23,6 +23,7 @@ from kompono.compile.crowd import CALM, Crowd
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import HOLDS, IDLE, acts, inputs_at, look, zeros_on_a_line
+from kompono.compile.law_ties import note_ties
 from kompono.compile.paced import WISH, Leaning, come_closer, comes_closer
 from kompono.compile.settle_block import SettleMemory
 from kompono.compile.slow_slip import PLANAR
@@ -57,7 +58,7 @@ class Run(ABC):
     whole: Callable[[int], tuple[Any, Takeover | None]] | None = None  # the loop that can go on when a gap closes
     level: Callable[[float, np.ndarray, np.ndarray, np.ndarray], int] | None = None  # what laws do there
     tied: tuple[float, str] | None = None  # since when [s] forces may be rounding, and why: the first
-    note_untold: Callable[[], None] | None = None  # looks whether that is so, where parts cannot say so
+    note_untold: Callable[[], object] = staticmethod(lambda: None)  # looks whether that is so, where parts cannot say
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
@@ -247,12 +248,10 @@ class Run(ABC):
             self._block.checked = self._block.rated = 0
             self._begin_anew()
             return None
-        if status is ChunkEnd.CLOSED:
-            return None
         if status is ChunkEnd.LOOK:
             look(self)
-            if self.note_untold is not None:
-                self.note_untold()
+            self.note_untold()
+        if status in (ChunkEnd.LOOK, ChunkEnd.CLOSED):
             return None
         if status is ChunkEnd.LONG:
             return ChunkEnd.STOPPED if self.shall_end() else None
@@ -290,7 +289,7 @@ class Run(ABC):
             self.state[:], happened = self.settle(*now, fired, self._equal_steps)
         finally:
             told.leaning = Leaning()
-        self.note_ties()
+        note_ties(self)
         come_closer(paced, leaning.shortest, block.finest, block.time)
         straight_slip.settled(paced, leaning, told.turned, block.time, self._equal_steps)
         look(self)
@@ -317,15 +316,10 @@ class Run(ABC):
         now, nobody = (end, state, self._inputs_at(end), self._parameters), np.zeros(0, dtype=int)
         self.state[:], more = self.settle(*now, nobody, self._equal_steps)
         self._arrive(end)
-        self.note_ties()
+        note_ties(self)
         look(self)
         self._log_events([(end, float(number)) for number in (*happened, *more)])
         self.leaps.append((self._program.laws[unit].path, begun, end))
-
-    def note_ties(self) -> None:
-        """Remember what was said when laws were settled (see `law_ties.told_ties`)."""
-        if self.tied is None and (why := cast(Any, self.settle).now.tied):
-            self.tied = self._block.time, why
 
     def _next_samples(self) -> list[float]:
         """The next instant of each rate at which modes are sampled [s]."""

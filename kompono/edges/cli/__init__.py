@@ -63,7 +63,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _flush()
         raise
     if arguments is None:
-        gc.freeze()  # what is imported stays: looking through all of it once more took a tenth of a short run
+        gc.freeze()  # what is imported stays, and need not be looked through again
     options.arguments = given
     heard = listening(*ENDINGS)
     listener = heard.__enter__()
