@@ -224,13 +224,21 @@ def remember(rows: dict[str, list[float]], peers: dict[str, dict[str, float]]) -
     }  # fmt: skip
     with HISTORY.open("a", encoding="utf-8") as file:
         file.write(json.dumps(entry) + "\n")
-    slower = []
+    return slower(before, rows)
+
+
+def slower(before: list[dict[str, Any]], rows: dict[str, list[float]]) -> list[str]:
+    """What takes longer than it once did, or cannot be measured any more: that is no number."""
+    found = []
     for name, values in rows.items():
         for k, value in enumerate(values):
             known = [old["kompono"][name][k] for old in before if len(old["kompono"].get(name, ())) > k]
-            if known and value > SLOWER * min(known) and value > min(known) + MORE:
-                slower.append(f"{name}, {COLUMNS[k]}: {value:.2f} s, once {min(known):.2f} s")
-    return slower
+            least = min(filter(np.isfinite, known), default=np.inf)
+            if not np.isfinite(value):
+                found.append(f"{name}, {COLUMNS[k]}: no first step")
+            elif value > SLOWER * least and value > least + MORE:
+                found.append(f"{name}, {COLUMNS[k]}: {value:.2f} s, once {least:.2f} s")
+    return found
 
 
 def main(chosen: list[str]) -> None:

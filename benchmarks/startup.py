@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 
 def seconds(arguments: list[str], cache: str, bytecode: str) -> tuple[float, float]:
     """Wall and processor time of one command."""
-    code = "import sys; from kompono.edges.cli import main; sys.exit(main(sys.argv[1:]))"
+    code = "import sys; from kompono.edges.cli import main; sys.exit(main())"
     command = [sys.executable, "-c", code, *arguments]
     environment = {**os.environ, "KOMPONO_CACHE": cache, "PYTHONPYCACHEPREFIX": bytecode}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)

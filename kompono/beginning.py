@@ -52,8 +52,6 @@ class FreshBegin:
         self.simulation, self.settings, self.parameters, self.feed = simulation, settings, parameters, feed
         self.state, self.facts, self.gap = state, facts, gap
         self.remarks: list[str] = []
-        if simulation.settler is not None:
-            simulation.settler.now.tied = None
 
     def settled(self) -> tuple[np.ndarray, np.ndarray, str]:
         """The state with modes of laws and deflections of links, all parameters, and why no forces fit (or nothing)."""

@@ -79,7 +79,7 @@ class Explainer:
             if self.links is not None:
                 reason = "its links give way by more than 3 % of the longest lever, or of a radian; drives or "
                 reason += "constraints contradict, a position is out of reach, or the step is too long for the loads"
-                where = self._label(gaps / self.links.gives)
+                where = self._label(gaps / self.links.gives_at(row, parameters))
                 return Status(False, f"{where}: {reason}, from t = {row[0]:.9g} s", float(row[0]), Ending.OPEN)
             if gaps.max(initial=0.0) <= OPEN:  # what is held are stops and contacts
                 reason = "what stops, contact or friction hold cannot be kept; try a smaller step, or method='dopri5'"

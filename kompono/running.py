@@ -59,7 +59,7 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
         for remark in begun.remarks:
             warn(remark, ModelWarning)
         started, values, jam = begun.settled()
-        outputs = replace(outputs, gives=simulation.links and simulation.links.gives)
+        outputs = replace(outputs, gives=simulation.links and simulation.links.gives[0])
         if remark := lost_digits(simulation, settings.begin, begun.state, feed.at(settings.begin), values):
             warn(remark, RunWarning)
         seconds_compile = simulation.prepare(settings.method, outputs.routine, soon=not request.realtime)

@@ -43,6 +43,7 @@ class ChunkEnd(IntEnum):
     CLOSED = 15  # the first gap closed; `Run.advance` goes on with the whole loop, so nobody else sees this
     LONG = 16  # many samples in one step; `Run.advance` goes on unless somebody asks it to end
     STRAIGHT = 17  # slip may be marked as straight; `Run.advance` marks it and goes on, so nobody else sees this
+    LOOK = 18  # laws may hold other things together now; `Run.advance` looks and goes on, so nobody else sees this
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
     @property
@@ -160,8 +161,8 @@ def loop_names(program: Program, implicit: bool = False) -> list[str]:
         raise CompileError(f"the program has guards, but no routine {missing[0]!r}.")
     rates = ["kick", "drift", "state_rates"] if "kick" in program.routines else ["derivative", "project", "gap"]
     asked = (*rates, "guards")
-    names = [*asked, *(f"{twin}_{name}" for twin in ("open", "tied") for name in asked), *switches]
-    names += [f"tick_{k}" for k in range(len(program.ticks))]
+    changes = [*switches, *(f"tick_{k}" for k in range(len(program.ticks)))]
+    names = [*asked, *(f"open_{name}" for name in asked), *changes, *(f"{TIED}{name}" for name in (*asked, *changes))]
     names += [IMPLICIT] if implicit else []
     names += [name for name in program.routines if name.startswith(PULL)]
     return [name for name in names if name in program.routines]

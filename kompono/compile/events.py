@@ -24,7 +24,7 @@ from kompono.compile import dips, kept_steps
 from kompono.compile.block import ChunkEnd
 from kompono.compile.captures import catch
 from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
-from kompono.compile.law_events import begin_anew, settle
+from kompono.compile.law_events import begin_anew, look_again, settle
 from kompono.compile.machine import Machine, stop_if_unanswered, tells_off, tells_rates, tells_slopes
 
 LIMIT = 100  # events in one step
@@ -126,6 +126,7 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
             machine.fail(halting.get(), ChunkEnd.HALTED)
         if caught is not None:
             machine.fail(caught, ChunkEnd.LAWS)
+            look_again(machine, any_)
     if by_events:
         block.set("shifted", code.select(any_, 1, block.shifted))
         machine.fail(any_, ChunkEnd.LAWS)  # who bears may not touch any more: laws settle before anything is held

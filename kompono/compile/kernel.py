@@ -16,7 +16,7 @@ from kompono.compile.helpers import PAYS_FROM, Helpers, shared_work, spare_proce
 from kompono.compile.interpreter import Here, routine_named, row_arrays
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import IDLE, TIED, LawStates, acts, look
-from kompono.compile.law_ties import level, tied_name, tied_rows
+from kompono.compile.law_ties import are_untold, level, note_here, tied_name, tied_rows
 from kompono.compile.objects import CHOOSING, METHODS, SOLVING, Objects
 from kompono.compile.run import Run, Settle, vector
 from kompono.compile.run_fixed import FixedRun
@@ -258,6 +258,9 @@ class Kernel(Here):
             run.level = self.level
             if run._lanes == ONE:
                 look(run)
+        elif self.settle is not None and run._lanes == ONE and are_untold(self.program):
+            run.note_untold = partial(note_here, run, self.evaluate)
+            run.note_untold()
         return run
 
     @property

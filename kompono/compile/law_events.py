@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from kompono.compile.block import ChunkEnd
 from kompono.compile.emit import BOOL, INT, Value
+from kompono.compile.law_state import HOLDS
+from kompono.compile.law_ties import may_tie
 from kompono.compile.machine import Machine
 from kompono.compile.settle_block import NativeSettleBlock
 
@@ -41,6 +43,16 @@ def settle(machine: Machine, time: Value, asked: Value, adaptive: bool) -> Value
             machine.fail((block.waiting > 0) & (block.acting > 0), ChunkEnd.CLOSED)
     machine.fail(asked & ~done.get(), ChunkEnd.LAWS)
     return done.get()
+
+
+def look_again(machine: Machine, happened: Value) -> None:
+    """End the loop where conditions may be others by what happened: then laws on both sides of the border of a part may
+    hold the same thing that did not before, or no longer, though none of their modes has changed (see `law_ties`).
+    """
+    program = machine.program
+    if may_tie(program):
+        there = program.opaque or program.away  # only who settles laws knows what they do to each other
+        machine.fail(happened & (machine.block.acting >= HOLDS), ChunkEnd.LAWS if there else ChunkEnd.LOOK)
 
 
 def _log(machine: Machine, time: Value, laws: NativeSettleBlock, count: Value) -> None:

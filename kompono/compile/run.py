@@ -23,6 +23,7 @@ from kompono.compile.crowd import CALM, Crowd
 from kompono.compile.helpers import Helpers
 from kompono.compile.lanes import ONE, Lanes
 from kompono.compile.law_state import HOLDS, IDLE, acts, inputs_at, look, zeros_on_a_line
+from kompono.compile.law_ties import note_ties
 from kompono.compile.paced import WISH, Leaning, come_closer, comes_closer
 from kompono.compile.settle_block import SettleMemory
 from kompono.compile.slow_slip import PLANAR
@@ -56,6 +57,8 @@ class Run(ABC):
     shall_end: Callable[[], bool] = staticmethod(lambda: False)  # whether somebody wants it to end
     whole: Callable[[int], tuple[Any, Takeover | None]] | None = None  # the loop that can go on when a gap closes
     level: Callable[[float, np.ndarray, np.ndarray, np.ndarray], int] | None = None  # what laws do there
+    tied: tuple[float, str] | None = None  # since when [s] forces may be rounding, and why: the first
+    note_untold: Callable[[], object] = staticmethod(lambda: None)  # looks whether that is so, where parts cannot say
 
     def __init__(
         self, program: Program, function: Any, time: float, state: ArrayLike, parameters: ArrayLike,
@@ -245,7 +248,10 @@ class Run(ABC):
             self._block.checked = self._block.rated = 0
             self._begin_anew()
             return None
-        if status is ChunkEnd.CLOSED:
+        if status is ChunkEnd.LOOK:
+            look(self)
+            self.note_untold()
+        if status in (ChunkEnd.LOOK, ChunkEnd.CLOSED):
             return None
         if status is ChunkEnd.LONG:
             return ChunkEnd.STOPPED if self.shall_end() else None
@@ -283,6 +289,7 @@ class Run(ABC):
             self.state[:], happened = self.settle(*now, fired, self._equal_steps)
         finally:
             told.leaning = Leaning()
+        note_ties(self)
         come_closer(paced, leaning.shortest, block.finest, block.time)
         straight_slip.settled(paced, leaning, told.turned, block.time, self._equal_steps)
         look(self)
@@ -309,6 +316,7 @@ class Run(ABC):
         now, nobody = (end, state, self._inputs_at(end), self._parameters), np.zeros(0, dtype=int)
         self.state[:], more = self.settle(*now, nobody, self._equal_steps)
         self._arrive(end)
+        note_ties(self)
         look(self)
         self._log_events([(end, float(number)) for number in (*happened, *more)])
         self.leaps.append((self._program.laws[unit].path, begun, end))

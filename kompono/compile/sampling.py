@@ -53,6 +53,7 @@ def tick(machine: Machine, time: Value) -> None:
     """Sample what is due now."""
     from kompono.compile.captures import catch
     from kompono.compile.events import arm_laws
+    from kompono.compile.law_events import look_again
     from kompono.compile.machine import stop_if_unanswered
 
     code, block, program = machine.code, machine.block, machine.program
@@ -87,6 +88,7 @@ def tick(machine: Machine, time: Value) -> None:
             machine.copy("stage", "state")
             caught.set(catch(machine, time))
         machine.fail(caught.get(), ChunkEnd.LAWS)
+        look_again(machine, due.get() > 0)
 
 
 def stop_at(machine: Machine, end: Value) -> Value:

@@ -100,7 +100,6 @@ def simulate_many(
     begun = clock.perf_counter()
     feed = simulation.feed(request.inputs)
     starts = start_all(simulation, variation, table, feed, settings)
-    outputs = replace(outputs, gives=simulation.links and simulation.links.gives)
     _look_at_first(simulation, starts, feed)
     seconds_start = clock.perf_counter() - begun
     gather = _Gather(simulation, settings, outputs, variation, starts)
@@ -187,7 +186,8 @@ class _Gather:
         states, parameters = self.starts.states, self.parameters
         if len(self.good) < len(states):  # else these need not be there twice
             states, parameters = states[self.good], parameters[self.good]
-        return Batch(self.settings, self.outputs, states, parameters, lanes)
+        gives = None if self.starts.gives is None else self.starts.gives[self.good]
+        return Batch(self.settings, self.outputs, states, parameters, lanes, gives)
 
     def take(self, parts: Iterable[tuple[np.ndarray, list[Outcome]]]) -> None:
         """All outcomes."""

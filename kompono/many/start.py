@@ -25,10 +25,13 @@ NATIVE = 8  # different starts from which native code for the assembly pays
 
 @dataclass
 class Starts:
-    """States (runs, n), all parameters (runs, p), and for runs that cannot be assembled the reason."""
+    """States (runs, n), all parameters (runs, p), and for runs that cannot be assembled the reason. `gives` says how
+    far conditions (runs, rows) may be off on the discrete engine.
+    """
 
     states: np.ndarray
     parameters: np.ndarray
+    gives: np.ndarray | None = None
     failed: dict[int, str] = field(default_factory=dict)
     degrees_of_freedom: int | None = None
     redundant: tuple[str, ...] = ()
@@ -89,6 +92,10 @@ def _begin_all(simulation: Simulation, starts: Starts, feed: Feed, settings: Set
     for runs in told_of(groups, len(groups), f"runs made ready, by {TOGETHER}"):
         states, values, failed = settle(simulation, settings, given[runs], feed, starts.states[runs])
         starts.states[runs], starts.parameters[runs] = states, values
+        if simulation.links is not None:
+            found = simulation.links.gives
+            starts.gives = np.empty((len(given), found.shape[1])) if starts.gives is None else starts.gives
+            starts.gives[runs] = found
         error = error or (failed[min(failed)] if failed else None)
         starts.failed.update((int(runs[run]), str(cause)) for run, cause in failed.items())
     return error

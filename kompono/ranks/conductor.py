@@ -135,6 +135,7 @@ class SpreadRun:
 
     unanswered = ""  # a process that is lost ends all
     takeover = None  # code is native from the start
+    tied = None  # there are no laws
 
     time, rows, step, done, step_size = (_same(name) for name in ("time", "rows", "step", "done", "step_size"))
     evaluations, accepted, rejected = (_same(name) for name in ("evaluations", "accepted", "rejected"))

@@ -52,6 +52,7 @@ class Trajectory:
     each_lane: list[dict[str, int]] | None = None  # what runs on lanes counted that choose their own steps
     on_lanes: LanesRun | None = None  # the runs of several lanes, if each has events and an end of its own
     fed: np.ndarray | None = None  # inputs (2, n) at its end and a step later
+    tied: tuple[float, str] | None = None  # since when [s] forces may be rounding, and why
 
 
 @dataclass
@@ -106,8 +107,6 @@ def integrate(problem: Problem, settings: Settings, progress: Progress | bool | 
         begin = settings.begin
         problem.feed.begin(begin, problem.held)
         told = problem.feed.sample(begin, _reader(problem, begin, problem.state))
-        if problem.kernel.program.opaque and problem.kernel.settle is not None:
-            problem.kernel.settle.now.tied = None
         if (told or problem.kernel.program.opaque) and problem.feed.stop is None:
             _choose_modes(problem, begin, 0.0 if method.chooses_steps else settings.step)
         if problem.started is not None and problem.feed.stop is None:
@@ -219,7 +218,7 @@ def _memory(problem: Problem, course: Any) -> tuple[dict[str, Any], dict[str, np
     from kompono.elsewhere.filed import filed
 
     fields, vectors = snapshot(course.run)
-    words = {"run": fields, "course": course.memory(), "feed": problem.feed.memory()}
+    words = {"run": fields, "course": course.memory(), "feed": problem.feed.memory(), "tied": course.run.tied}
     arrays = {"vectors": vectors}
     if problem.kernel.program.opaque:
         elsewhere, numbers = filed(problem.kernel.keep(course.run.state))
@@ -236,6 +235,7 @@ def _recall(problem: Problem, course: Any, recorder: Recorder) -> None:
         events = np.concatenate(stored.events) if stored.events else np.zeros((0, 2))
         recall(course.run, stored.words["run"], stored.arrays["vectors"], events)
         course.recall(stored.words["course"])
+        course.run.tied = stored.words.get("tied")
         recorder.parts.append(stored.take_rows())
 
 
@@ -363,6 +363,7 @@ def _finish(problem: Problem, settings: Settings, run: Any, recorder: Recorder, 
         run.counts if problem.lanes > 1 and METHODS[settings.method].chooses_steps else None,
         run if getattr(run, "on_lanes", False) else None,
         _fed(problem, settings, float(run.time)),
+        run.tied,
     )
 
 

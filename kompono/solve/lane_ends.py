@@ -25,13 +25,13 @@ def each_lane(problem: Problem, settings: Settings, whole: Trajectory) -> list[T
         statistics["steps_on_lanes"] = int(taken[lane])
         rows = np.hstack([whole.rows[:, :1], states[:, :, lane], whole.rows[:, 1 + width * size :]])
         if end is None:
-            found.append(Trajectory(rows, whole.ended, whole.message, whole.time, statistics))
+            found.append(Trajectory(rows, whole.ended, whole.message, whole.time, statistics, tied=own.tied))
             continue
         last = np.concatenate([[own.time], own.state, problem.feed.at(own.time)])
         alone = replace(problem, state=own.state, parameters=parameters[:, lane], lanes=1)
         message = reason(end.ending, alone, settings, own)
         rows = _until(rows, last, settings.every)
-        found.append(Trajectory(rows, end.ending, message, float(own.time), statistics))
+        found.append(Trajectory(rows, end.ending, message, float(own.time), statistics, tied=own.tied))
     return found
 
 

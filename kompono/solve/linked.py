@@ -36,7 +36,7 @@ class Linking:
         self.kernel, self.engine = kernel, engine
         self.given: tuple[Given, Given] = stiffness, damping
         self._plain = Interpreter(kernel.program)  # for what is asked a few times and not worth compiling
-        self.gives = np.zeros(0)  # how far each condition may be off [m, rad], known when runs begin
+        self.gives = np.zeros((0, 0))  # how far conditions (runs, rows) may be off [m, rad], known when runs begin
 
     @cached_property
     def _switches(self) -> bool:
@@ -136,20 +136,27 @@ class Linking:
             place += 6 * rows
         return LinkTable(self.engine.link_groups(), tuple(blocks), weights.reshape(runs, -1, 6, 6))
 
+    def gives_at(self, row: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        """How far conditions (rows,) of a run may be off, at a record (time, state..., inputs...) of it."""
+        end = 1 + self.kernel.program.state_size
+        return self._gives(self._table(row[0], row[None, 1:end], row[end:], self._model(parameters[None])))[0]
+
     def _gives(self, table: LinkTable) -> np.ndarray:
-        """How far conditions (rows,) may be off: angles by so much, lengths by a part of the longest lever. What is
-        soft by a user's wish, or bears by its damping alone, may give way.
+        """How far conditions (runs, rows) may be off: angles by so much, lengths by a part of the longest lever of the
+        run. What is soft by a user's wish, or bears by its damping alone, may give way.
         """
         sizes = [size for _, size in table.groups]
-        lever, lengths = 0.0, np.zeros(sum(sizes), dtype=bool)
+        lever, lengths = np.zeros((len(table.weights), 1)), np.zeros((len(table.weights), sum(sizes)), dtype=bool)
         for first, _, block in table.blocks:
-            along, about = (np.linalg.norm(part, axis=1) for part in np.split(block[0], 2, axis=1))
+            along, about = (np.linalg.norm(part, axis=2) for part in np.split(block, 2, axis=2))
             moves = along > 1e-9 * about
-            lengths[first : first + len(along)] |= moves
-            lever = max(lever, (about[moves] / along[moves]).max(initial=0.0))
-        found = np.where(lengths, GIVES * lever if lever > 0 else np.inf, GIVES)
+            lengths[:, first : first + along.shape[1]] |= moves
+            reach = np.where(moves, about / np.where(moves, along, 1.0), 0.0)
+            lever = np.maximum(lever, reach.max(axis=1, initial=0.0, keepdims=True))
+        found = np.where(lengths, np.where(lever > 0, GIVES * lever, np.inf), GIVES)
         given = np.repeat(given_by_group(table, self.given[0], NAMES[0]), sizes)
-        return np.where(self.engine.slips() | ~np.isnan(given), np.inf, found)
+        found[:, self.engine.slips() | ~np.isnan(given)] = np.inf
+        return found
 
     def _complaint(
         self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: FastestMode, step: float

@@ -41,17 +41,26 @@ MakeReader = Callable[[np.ndarray], Callable[[float, np.ndarray, np.ndarray, str
 
 @dataclass(frozen=True)
 class Batch:
-    """Runs to make: consistent start `states` (runs, n) and `parameters` (runs, p), and how to make them."""
+    """Runs to make: consistent start `states` (runs, n) and `parameters` (runs, p), and how to make them. `gives` says
+    how far conditions (runs, rows) may be off on the discrete engine.
+    """
 
     settings: Settings
     outputs: Outputs
     states: np.ndarray
     parameters: np.ndarray
     lanes: int
+    gives: np.ndarray | None = None
 
     def part(self, runs: np.ndarray) -> Batch:
         """Some of the runs."""
-        return replace(self, states=self.states[runs], parameters=self.parameters[runs])
+        gives = None if self.gives is None else self.gives[runs]
+        return replace(self, states=self.states[runs], parameters=self.parameters[runs], gives=gives)
+
+    def conclude(self, kernel: Any, trajectory: Trajectory, table: np.ndarray, run: int) -> Outcome:
+        """The outcome of a run whose channels are computed."""
+        outputs = self.outputs if self.gives is None else replace(self.outputs, gives=self.gives[run])
+        return conclude(kernel, trajectory, outputs, table, self.settings, self.parameters[run], False)
 
     def groups(self) -> list[np.ndarray]:
         """The numbers of the runs that go together."""
@@ -237,7 +246,7 @@ def _each(kernel: Any, batch: Batch, whole: Trajectory, tables: np.ndarray) -> l
         statistics = {**whole.statistics, **(whole.each_lane[i] if whole.each_lane else {})}
         statistics["steps_on_lanes"] = statistics["steps"]
         trajectory = Trajectory(rows, whole.ended, whole.message, whole.time, statistics)
-        outcomes.append(conclude(kernel, trajectory, batch.outputs, table, batch.settings, batch.parameters[i], False))
+        outcomes.append(batch.conclude(kernel, trajectory, table, i))
     return outcomes
 
 
@@ -249,7 +258,7 @@ def _each_with_events(kernel: Any, batch: Batch, problem: Problem, whole: Trajec
         table, values = tables[i], batch.parameters[i]
         if len(table) != len(trajectory.rows) or not np.isfinite(table).all():
             table = channels(kernel, batch.outputs, trajectory.rows, values)
-        outcomes.append(conclude(kernel, trajectory, batch.outputs, table, batch.settings, values, False))
+        outcomes.append(batch.conclude(kernel, trajectory, table, i))
     return outcomes
 
 
@@ -266,7 +275,7 @@ def _alone(kernel: Any, batch: Batch, i: int, feed: Feed, read: MakeReader, prog
         problem.report, problem.columns = _reporter(kernel, batch, values)
         trajectory = integrate(problem, batch.settings, progress)
         table = channels(kernel, batch.outputs, trajectory.rows, values, known=trajectory.table)
-        return conclude(kernel, trajectory, batch.outputs, table, batch.settings, values, False)
+        return batch.conclude(kernel, trajectory, table, i)
 
 
 def _reporter(kernel: Any, batch: Batch, parameters: np.ndarray, lanes: int = 1) -> tuple[Any, int]:

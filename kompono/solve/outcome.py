@@ -50,7 +50,7 @@ class Outcome:
     `ended` is the kind of its end, or of what is wrong with a run that came to its end: GROWN and OPEN (both end it
     there), CHANNEL, ENERGY, STEP. `blame` is the record (time, state..., inputs...) a failure must be explained by,
     `fed` are the inputs (2, n) of the step after it, if they may be others. `samples` are records that tell whether the
-    step was short enough.
+    step was short enough. `tied` says since when [s] forces may be rounding, and why.
     """
 
     times: np.ndarray
@@ -63,6 +63,7 @@ class Outcome:
     cause: BaseException | None = None
     samples: Samples | None = None
     fed: np.ndarray | None = None
+    tied: tuple[float, str] | None = None
 
     @property
     def ok(self) -> bool:
@@ -139,6 +140,7 @@ def conclude(
     outcome = Outcome(
         rows[:, 0], _chosen(table, outputs.wanted), trajectory.ended, trajectory.message, trajectory.time,
         None if trajectory.ended.ok else rows[-1], trajectory.statistics, trajectory.cause, fed=trajectory.fed,
+        tied=trajectory.tied,
     )  # fmt: skip
     if trajectory.ended is Ending.NOT_FINITE and program.opaque:
         _end_before_lost(kernel, outcome, rows, outputs, table)
@@ -235,11 +237,11 @@ def _pulled(kernel: Any, outputs: Outputs, table: np.ndarray) -> np.ndarray:
 
 def _tied(kernel: Any, outcome: Outcome, rows: np.ndarray, *_: Any) -> bool:
     """Whether parts that cannot say so held something together with their owners; the rows are kept."""
-    found = kernel.settle.now.tied if kernel.program.laws else None
-    if found is not None:
-        since, why = found
-        _spoil(outcome, Ending.OPEN, why, rows[min(int(np.searchsorted(rows[:, 0], since)), len(rows) - 1)])
-    return found is not None
+    if outcome.tied is None:
+        return False
+    since, why = outcome.tied
+    _spoil(outcome, Ending.OPEN, why, rows[min(int(np.searchsorted(rows[:, 0], since)), len(rows) - 1)])
+    return True
 
 
 def _lasting(wrong: np.ndarray) -> np.ndarray:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from kompono.compile.law_ties import are_untold, is_tied
+from kompono.compile.law_ties import are_untold, is_tied, told_ties
 from kompono.compile.paced import Leaning
 from kompono.errors import AssemblyError, ModelWarning, NoForces, RunError, warn
 from kompono.translate.program import LAW_EVENTS, LawUnit
@@ -28,7 +28,7 @@ class Now(threading.local):
         self.leaning = Leaning()  # below which speeds directions of slip in a plane lean
         self.known = np.zeros(0)  # what parts elsewhere told beside the guards that rose, for the next event
         self.idle: list[int] = []  # units that touched at the last event, held by joints
-        self.tied: tuple[float, str] | None = None  # since when [s] forces may be rounding, and why: the first
+        self.tied = ""  # why forces may be rounding since the last event, see `compile/law_ties`
         self.shared: tuple[np.ndarray, bool] | None = None  # a state that is elsewhere, and whether laws are tied there
         self.turned = False  # whether slip that was straight has turned at the last event, and goes on
 
@@ -67,7 +67,6 @@ class Settler:
         that of the method [s], 0 if it varies.
         """
         from kompono.solve.instant import Instant
-        from kompono.solve.laws.tied import told_ties
         from kompono.solve.laws.units import NoForcesFit
 
         instant = Instant(self, time, state.copy(), inputs, parameters, step)
@@ -90,8 +89,8 @@ class Settler:
         state = instant.settled()
         if self.apart:
             self.now.shared = state.copy(), bool(instant.tied)
-        elif instant.tied and not self.now.tied:
-            self.now.tied = time, told_ties(self.units, instant.tied)
+        else:
+            self.now.tied = told_ties(self.units, instant.tied)
         return state, [self.first_event + len(LAW_EVENTS) * unit + what for unit, what in (*struck, *changed)]
 
     def ties(self, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray) -> bool:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kompono import Body, Ground, RunWarning, Subsystem, simulate, simulate_many, time
+from kompono import Body, Ground, Parameter, RunWarning, Subsystem, simulate, simulate_many, time
 from kompono.library import Drive, Prismatic, Revolute, solids
+from kompono.many import start
 
 OPTIONS = {"until": 0.6, "step": 2e-4, "every": 5, "engine": "discrete"}
 LONG = np.pi / 6  # [rad] the crank's angle at which its rod is too short
@@ -41,6 +42,31 @@ def test_a_machine_that_locks_says_so_whatever_its_size(size: float) -> None:
     with pytest.warns(RunWarning, match="links give way"):
         many = simulate_many(Toggle(size), runs=2, **OPTIONS)
     assert [status.kind for status in many.status] == [result.status.kind] * 2
+
+
+class Sized(Subsystem):
+    """The same with its size as a parameter; masses are points."""
+
+    def __init__(self) -> None:
+        self.ground, self.size = Ground(), Parameter(1.0, unit="m")
+        self.crank, self.rod, self.slider = (Body(mass=1.0, inertia=(1e-3,) * 3) for _ in range(3))
+        lean = np.arcsin(2 * np.sin(0.2))
+        self.pin = Revolute(self.ground, self.crank.at(0, 0, 0), axis="y", angle=0.2, angle_rate=1.0)
+        self.knee = Revolute(self.crank.at(self.size, 0, 0), self.rod, axis="y", angle=-0.2 - lean)
+        out = np.cos(0.2) + 0.5 * np.cos(lean)
+        self.slide = Prismatic(self.ground, self.slider, axis="x", displacement=out)
+        self.wrist = Revolute(self.rod.at(self.size / 2, 0, 0), self.slider, axis="y")
+        self.drive = Drive(self.pin, 0.2 + time)
+
+
+@pytest.mark.filterwarnings("ignore::kompono.errors.ModelWarning", "ignore::kompono.RunWarning")
+def test_runs_of_machines_of_all_sizes_give_way_by_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is a lot for a small one is nothing for a large one, also where they are not made ready together."""
+    monkeypatch.setattr(start, "TOGETHER", 1)
+    runs = simulate_many(Sized(), parameters={"size": np.array([30.0, 0.05])}, **OPTIONS)
+    assert [status.kind for status in runs.status] == ["open"] * 2
+    alone = simulate(Sized(), parameters={"size": 0.05}, **OPTIONS).status
+    assert runs.status[1].message == alone.message
 
 
 @pytest.mark.filterwarnings("ignore::kompono.errors.ModelWarning")

@@ -6,14 +6,16 @@ from collections.abc import Callable
 from typing import Any
 
 import casadi as ca
+from elsewhere.caught import Catch, Siding
 
-from kompono import Body, Ground, Subsystem, time
+from kompono import Body, Event, Ground, Mode, State, Subsystem, time
 from kompono.library import (
     AppliedLoad,
     Brake,
     Clutch,
     Contact,
     Drive,
+    DryFriction,
     Gravity,
     JointEffort,
     Prismatic,
@@ -120,3 +122,23 @@ class Bench(Subsystem):
         self.fixed = Weld(self.ground, self.shaft)
         self.clutch = Clutch(self.shaft, self.part.wheel, axis="z", limit=limit)
         self.turn = AppliedLoad(self.part.wheel, torque=(0, 0, 100 * time))
+
+
+class Hooked(Subsystem):
+    """Two wagons that stick, one of them inside; a hook between them shuts, by an event or when it is sampled, may open
+    again, and the owner's wagon is pulled harder and harder.
+    """
+
+    def __init__(self, siding: Callable[[], Any] = Siding, *, sampled: bool = False, opens: float = 1.0) -> None:
+        self.ground, self.part, self.clock = Ground(), siding(), State(0.0)
+        self.shut = Mode(0.0, every=0.01, offset=0.005) if sampled else Mode(0.0)
+        self.wagon = Body(mass=1.0, inertia=(1, 1, 1))
+        self.slide = Prismatic(self.ground, self.wagon, axis="x")
+        self.rubs = DryFriction(self.slide, preload=0.5)
+        self.hook = Catch(self.wagon, self.part.wagon, self.shut)
+        self.pull, self.clock.rate = JointEffort(self.slide, 100 * ca.fmax(time - 0.013, 0)), 1.0
+        if sampled:
+            self.shut.next = 1.0
+        else:
+            self.shuts = Event(self.clock - 0.0123, {self.shut: 1})
+            self.lets_go = Event(self.clock - opens, {self.shut: 0})

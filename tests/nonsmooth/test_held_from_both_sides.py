@@ -11,13 +11,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nonsmooth.held_from_both_sides import BEGIN, END, WAY, Bench, Braked, Hall, Hoist, Jaws, Works
+from elsewhere.caught import Siding
+from nonsmooth.held_from_both_sides import BEGIN, END, WAY, Bench, Braked, Hall, Hoist, Hooked, Jaws, Works
 from nonsmooth.known import names, times
 
-from kompono import Body, Parameter, Remote, Result, RunWarning, Sealed, Simulation, seal, simulate, simulate_many
+from kompono import (
+    Body,
+    Event,
+    Mode,
+    Parameter,
+    Remote,
+    Result,
+    RunWarning,
+    Sealed,
+    Simulation,
+    State,
+    seal,
+    simulate,
+    simulate_many,
+)
 from kompono.compile import targets
 from kompono.compile.law_state import HOLDS, TIED
 from kompono.elsewhere.direct import direct
+from kompono.elsewhere.hosts import InProcess
 from kompono.elsewhere.serve import opener
 from kompono.library import Drive, Prismatic
 from kompono.request import Request
@@ -139,22 +155,38 @@ def test_sealed_jaws(sealed: Path) -> None:
     alike(whole(Hoist), simulate(Hoist(lambda: Sealed(sealed)), until=END))
 
 
-def test_parts_that_cannot_hand_on_their_rows_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of older versions, here and at a supplier's."""
-    file = tmp_path / "wheel.part"
-    with monkeypatch.context() as older:
-        older.setattr(inside, "TIED", ())
+@pytest.fixture(scope="module")
+def older(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of a braked wheel, sealed when parts did not hand on their rows."""
+    file = tmp_path_factory.mktemp("older") / "wheel.part"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inside, "TIED", ())
         seal(Braked(), file, targets=HERE)
     assert "tied_condense" not in load_sealed(file).manifest.shape.variants[0].functions
+    return file
+
+
+def test_parts_that_cannot_hand_on_their_rows_are_told(older: Path) -> None:
+    """Files of older versions, here and at a supplier's."""
     with pytest.warns(RunWarning, match=r"clutch, part.law_0: some of them hold the same thing"):
-        assert not simulate(Bench(lambda: Sealed(file)), until=0.005).status.ok
-    remote = partial(Remote, "supplier.example:7443/wheel", connect=direct(opener(load_sealed(file))))
+        assert not simulate(Bench(lambda: Sealed(older)), until=0.005).status.ok
+    remote = partial(Remote, "supplier.example:7443/wheel", connect=direct(opener(load_sealed(older))))
     simulation = Simulation(Bench(remote))
     for _ in range(2):
         with pytest.warns(RunWarning, match=r"clutch, part.law_0: some of them hold the same thing"):
             result = simulation.run(settings_of(Request(until=0.005)))
         assert result.status.kind.value == "open"
         assert result.time[-1] == 0.005  # all rows are there
+
+
+@pytest.mark.parametrize("lanes", [1, 2])
+def test_each_run_of_many_is_told_by_itself(older: Path, lanes: int) -> None:
+    """A wheel at rest is held by both brakes, one that turns by none."""
+    speeds = np.array([30.0, 0.0, 30.0])
+    runs = simulate_many(
+        Bench(lambda: Sealed(older)), initial={"part.inside.v0": speeds}, until=0.005, step=1e-3, lanes=lanes, threads=1
+    )
+    assert [status.ok for status in runs.status] == [True, False, True]
 
 
 def test_rows_are_handed_on_as_long_as_both_sides_hold() -> None:
@@ -207,6 +239,58 @@ def test_routines_are_traced_when_others_were() -> None:
     simulation = Simulation(model, closed=["part"], cache=False)
     result = simulation.run(settings_of(Request(until=0.02, method="esdirk4"))).check()
     assert result["clutch.friction"][-1] == pytest.approx(-4 / 3, rel=1e-12)
+
+
+class Looked(Bench):
+    """Its torque is sampled, ends something, is remembered then, and drives a state."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        torque = self.clutch.torque[2]
+        self.sampled, self.kept, self.sum = Mode(0.0, every=0.003), Mode(0.0), State(0.0)
+        self.sampled.next, self.sum.rate = torque, torque
+        self.much = Event(torque**2 - 0.5, {self.kept: 3 * torque + self.kept})
+
+
+@pytest.mark.parametrize("method", ["rk4", "dopri5"])
+def test_whoever_looks_at_forces_sees_those_that_are_shared(method: str) -> None:
+    run: dict[str, Any] = {"until": 0.02, "step": 1e-3, "method": method}
+    one, other = (simulate(Looked(), **run, closed=closed).check() for closed in ([], ["part"]))
+    assert one["sampled"][-1] == pytest.approx(-1.2, rel=1e-12)
+    for name in ("sampled", "kept", "sum"):
+        assert np.abs(one[name] - other[name]).max() < 1e-12
+    assert names(one) == names(other) == ["much"]
+
+
+@pytest.mark.parametrize("apart", [False, True], ids=["closed", "elsewhere"])
+@pytest.mark.parametrize("options", [{}, {"sampled": True}, {"opens": 0.0345}], ids=str)
+def test_hooks_that_shut_and_open_between_what_rests(options: Options, apart: bool) -> None:
+    """No mode of a law changes then. All hold 5.5 N together, what the owner has by itself 0.5 N."""
+    one = simulate(Hooked(**options), until=0.07).check()
+    there: Options = {"elsewhere": {"part": InProcess()}} if apart else {"closed": ["part"]}
+    other = Simulation(Hooked(**options), **there).run(settings_of(Request(until=0.07))).check()
+    found = [[(name, when) for when, name in r.statistics["events"] if name.endswith("slips")] for r in (one, other)]
+    assert [name for name, _ in found[0]] == [name for name, _ in found[1]]
+    assert {round(when, 9) for _, when in (*found[0], *found[1])} == {options.get("opens", 0.068)}
+    at = [np.searchsorted(r.time, 0.03) for r in (one, other)]
+    assert one["part.rubs.friction"][at[0]] == pytest.approx(-1.7 * 10 / 11, abs=2e-2)
+    assert one["part.rubs.friction"][at[0]] == pytest.approx(other["part.rubs.friction"][at[1]], rel=1e-9)
+
+
+@pytest.mark.parametrize("sampled", [False, True])
+def test_such_hooks_are_told_where_parts_cannot_say_so(tmp_path: Path, sampled: bool) -> None:
+    file = tmp_path / "siding.part"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inside, "TIED", ())
+        seal(Siding(), file, targets=HERE)
+    asked = settings_of(Request(until=0.02))
+    runs = [Simulation(Hooked(lambda: Sealed(file), sampled=sampled)).run(asked)]
+    remote = partial(Remote, "supplier.example:7443/siding", connect=direct(opener(load_sealed(file))))
+    runs += [Simulation(Hooked(remote, sampled=sampled)).run(asked)]
+    for run in runs:
+        assert run.status.kind == "open"
+        assert run.status.time == pytest.approx(0.005 if sampled else 0.0123, abs=1e-9)
+        assert "hold the same thing" in run.status.message
 
 
 def test_runs_side_by_side_share_as_well() -> None:

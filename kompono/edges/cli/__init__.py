@@ -62,6 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SystemExit:
         _flush()
         raise
+    if arguments is None:
+        gc.freeze()  # what is imported stays, and need not be looked through again
     options.arguments = given
     heard = listening(*ENDINGS)
     listener = heard.__enter__()

@@ -23,12 +23,3 @@ def tied_units(units: Sequence[LawUnit], chosen: Sequence[int], part: LawsInPlay
             sides += [units[number].side] * count
             held.append(number)
     return held if are_tied(part.problem.A[np.ix_(rows, rows)], np.array(sides)) else []
-
-
-def told_ties(units: Sequence[LawUnit], tied: Sequence[int]) -> str:
-    """That forces may be rounding."""
-    paths = ", ".join(sorted(units[k].path for k in tied))
-    return (
-        f"{paths}: some of them hold the same thing, inside and outside of a part that is elsewhere, or a file of an "
-        "older version: their forces may be rounding. Close the part in this process, or seal it again;"
-    )

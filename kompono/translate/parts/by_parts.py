@@ -137,17 +137,21 @@ class ByParts(TracedEngine):
         return now.tracer.routine("iterated", [("done", self._done(tracer, self.compartment.model))])
 
     def switch(self, number: int) -> Routine:
-        tracer, _, now = self._settled
+        return self._switch_of(f"switch_{number}", number, *self._settled)
+
+    def _switch_of(self, name: str, number: int, tracer: Tracer, _: Moment, now: Moment) -> Routine:
         event = self.model.events[number]
         state = ca.SX(tracer.values["state"])
         for mode, value in self._with_results(now.at(now.values)).switched(event):
             place = next(i for i, known in enumerate(self.model.memory) if known is mode)
             state[self.nq + self.nv + place] = value
-        return tracer.routine(f"switch_{number}", [("state", state)])
+        return tracer.routine(name, [("state", state)])
 
     def tick(self, number: int) -> Routine:
-        tracer, _, now = self._settled
-        now = self._with_results(now.at(now.values))
+        return self._tick_of(f"tick_{number}", number, *self._settled)
+
+    def _tick_of(self, name: str, number: int, tracer: Tracer, _: Moment, settled: Moment) -> Routine:
+        now = self._with_results(settled.at(settled.values))
         own = self.compartment.model
         if len(own.controllers) < len(self.model.controllers):
             inside = next(one for one in self.model.controllers if all(one is not known for known in own.controllers))
@@ -157,12 +161,18 @@ class ByParts(TracedEngine):
             )  # fmt: skip
         due = [self.sample_rates[k] for k in self.ticks[number]]
         named = [("state", self._scattered(sampled(now, due))), *reads_of(tracer, own, due)]
-        self._settled[2].at(now.values)  # symbols mean the present again
-        return tracer.routine(f"tick_{number}", named)
+        settled.at(now.values)  # symbols mean the present again
+        return tracer.routine(name, named)
+
+    @cached_property
+    def _uses_results(self) -> bool:
+        """Whether own events or samples use results; those of parts do not."""
+        own = self.compartment.model
+        return bool(uses_results(own) or samples_with_results(own))
 
     def _with_results(self, now: Moment) -> Moment:
         """A moment at which own events and samples may use results, if some do."""
-        if uses_results(now.compartment.model) or samples_with_results(now.compartment.model):
+        if self._uses_results:
             writer = PartedWriter(now, now.forces(whole=True), ca.SX(0, 1))
             bind_results(now.tracer, now.kinematics, writer.acceleration, writer.readings)
         return now

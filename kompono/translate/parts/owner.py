@@ -132,6 +132,11 @@ class SolvedByParts(LawsByRows):
         made: dict[str, Callable[[], Routine]] = {"tied_derivative": self._tied_derivative}
         made |= {"tied_guards": lambda: self._guards_of("tied_guards", *self._settled_tied())}
         made |= {"tied_project": self._tied_project} if self.projects else {}
+        if self._uses_results:
+            for k in range(len(self.model.events)):
+                made[f"tied_switch_{k}"] = lambda k=k: self._switch_of(f"tied_switch_{k}", k, *self._settled_tied())
+            for k in range(len(self.ticks)):
+                made[f"tied_tick_{k}"] = lambda k=k: self._tick_of(f"tied_tick_{k}", k, *self._settled_tied())
         return made | {"tied_outputs": lambda: self.outputs("tied_outputs")}
 
     def _tied_derivative(self) -> Routine:
