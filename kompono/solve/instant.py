@@ -55,7 +55,7 @@ class Instant:
         self, settler: Settler, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float
     ) -> None:
         self.settler, self.time, self.state, self.inputs, self.parameters = settler, time, state, inputs, parameters
-        self.step = min(step or BRIEF, settler.now.leaning.times * finest(step or BRIEF))
+        self.step = min(step or BRIEF, settler.now.leaning.times * finest(step))
         self.units, self.table = settler.units, settler.table
         self._looks = LawLooks(settler, time, inputs, parameters)
         self.asked: list[int] = []  # units of the last small problem

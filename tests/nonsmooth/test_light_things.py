@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import casadi as ca
 import numpy as np
 import pytest
 
-from kompono import Body, Ground, JointLaw, Subsystem, Unit, simulate
+from kompono import Body, Ground, JointLaw, Subsystem, Unit, simulate, time
 from kompono.library import AppliedLoad, Contact, JointEffort, Prismatic
 
 MU, SPEED = 0.4, (8.0, 3.0)
@@ -76,3 +77,20 @@ def test_so_it_does_on_a_line() -> None:
     ((when, name),) = result.statistics["events"]
     assert name == "feet.sticks"
     assert abs(when - SPEED[0] * 1e-3 / (MU * 1e3)) < 1e-11
+
+
+class Inertial(Subsystem):
+    """A table that goes to and fro thousands of times a second, and what slips on four feet on it: time counts in `pace`."""
+
+    def __init__(self, pace: float) -> None:
+        way = (1e-3 * ca.sin(30 * pace * time), 5e-4 * ca.sin(20 * pace * time + 1), 0)
+        self.table, self.body = Ground(way), Body(mass=1e-3, inertia=(1e-7,) * 3)
+        self.press = AppliedLoad(self.body, force=(0, 0, -1e-3 * pace**2))
+        self.feet = Contact(self.table.plane(), self.body.points(*FOUR), mu=MU)
+
+
+def test_short_steps_are_divided_for_slow_slip_as_long_ones_are() -> None:
+    """The same way in a thousandth of the time."""
+    slow, fast = (simulate(Inertial(pace), until=0.5 / pace, step=1e-4 / pace, every=50) for pace in (1.0, 1e3))
+    places = [(result["body.position.x"][-1], result["body.position.y"][-1]) for result in (slow, fast)]
+    assert np.abs(np.subtract(*places)).max() < 1e-12
