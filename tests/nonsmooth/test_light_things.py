@@ -80,7 +80,7 @@ def test_so_it_does_on_a_line() -> None:
 
 
 class Inertial(Subsystem):
-    """A table that goes to and fro thousands of times a second, and what slips on four feet on it: time counts in `pace`."""
+    """A table that goes to and fro thousands of times a second, and what slips on four feet on it."""
 
     def __init__(self, pace: float) -> None:
         way = (1e-3 * ca.sin(30 * pace * time), 5e-4 * ca.sin(20 * pace * time + 1), 0)
