@@ -137,19 +137,23 @@ class Linking:
         return LinkTable(self.engine.link_groups(), tuple(blocks), weights.reshape(runs, -1, 6, 6))
 
     def _gives(self, table: LinkTable) -> np.ndarray:
-        """How far conditions (rows,) may be off: angles by so much, lengths by a part of the longest lever. What is
-        soft by a user's wish, or bears by its damping alone, may give way.
+        """How far conditions (rows,) may be off, in units of their own: angles by so much, lengths by a part of the
+        longest lever. What is soft by a user's wish, or bears by its damping alone, may give way.
         """
         sizes = [size for _, size in table.groups]
         lever, lengths = 0.0, np.zeros(sum(sizes), dtype=bool)
+        least, most = np.full((2, sum(sizes)), np.inf), np.zeros((2, sum(sizes)))
         for first, _, block in table.blocks:
-            along, about = (np.linalg.norm(part, axis=1) for part in np.split(block[0], 2, axis=1))
-            moves = along > 1e-9 * about
-            lengths[first : first + len(along)] |= moves
-            lever = max(lever, (about[moves] / along[moves]).max(initial=0.0))
+            norms = np.array([np.linalg.norm(part, axis=1) for part in np.split(block[0], 2, axis=1)])
+            moves, here = norms[0] > 1e-9 * norms[1], slice(first, first + len(block[0]))
+            lengths[here] |= moves
+            lever = max(lever, (norms[1][moves] / norms[0][moves]).max(initial=0.0))
+            least[:, here] = np.minimum(least[:, here], np.where(norms > 0.0, norms, np.inf))
+            most[:, here] = np.maximum(most[:, here], norms)
         found = np.where(lengths, GIVES * lever if lever > 0 else np.inf, GIVES)
+        unit = np.minimum(np.maximum(least, 1.0), np.where(most > 0.0, most, 1.0))  # 1 m or rad on some body, or all's
         given = np.repeat(given_by_group(table, self.given[0], NAMES[0]), sizes)
-        return np.where(self.engine.slips() | ~np.isnan(given), np.inf, found)
+        return np.where(self.engine.slips() | ~np.isnan(given), np.inf, found * np.where(lengths, *unit))
 
     def _complaint(
         self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: FastestMode, step: float
