@@ -2,17 +2,18 @@
 
 Where rows are redundant, forces are those with the least sum of (force / weight)^2. What sticks has the root of its
 limit as weight: forces are in the ratio of the squares then, so that four feet on a floor, or two clutches side by
-side, begin to slip together and not one after the other. Normal forces have ten times the largest of these weights
-among the rows they move: friction does not bear what a normal force can, and what is elsewhere has no say. Limits
-follow forces, so this is repeated a fixed number of times.
+side, begin to slip together and not one after the other. Normal forces have ten times the largest of these
+weights among the rows they move: friction does not bear what a normal force can, and what is elsewhere has no say.
+Limits follow forces, so this is repeated until they stay.
 """
 
 from __future__ import annotations
 
-from kompono.compile.emit import INT, REAL, Value
+from kompono.compile.emit import BOOL, INT, REAL, Value
 from kompono.compile.law_work import Work
 
-PASSES = 2  # with weights that follow the last forces
+PASSES = 12  # with weights that follow the last forces, at most
+STEADY = 1e-9  # of a weight: one that changes less is found
 FIRM = 10.0  # times the largest other weight: that of rows that have no limit
 LEAST = 1e-5  # of the largest such weight: no row has less; its square is how much too early lifting feet may slip
 
@@ -28,10 +29,11 @@ def first_weights(work: Work) -> Value:
     return some.get() > 0
 
 
-def next_weights(work: Work) -> None:
-    """The same, from limits with the forces found last."""
+def next_weights(work: Work) -> Value:
+    """The same, from limits with the forces found last; whether they are what they were."""
     code, rest = work.code, work.active.get() - work.sliding.get()
     last, known, roots = code.variable(REAL, 0.0), code.variable(INT, -1), work.held.missing
+    changed = code.variable(BOOL, False)
     with code.loop(rest) as i:
         roots[i] = 0.0
         with code.when(_limited(work, i)):
@@ -47,7 +49,10 @@ def next_weights(work: Work) -> None:
             largest.set(code.math("maxnum", largest.get(), beside))
         most = code.select(largest.get() > 0.0, largest.get(), 1.0)
         least = code.math("maxnum", roots[i], LEAST * most)
-        work.weights[i] = code.select(_limited(work, i), least, FIRM * most)
+        weight = code.select(_limited(work, i), least, FIRM * most)
+        changed.set(changed.get() | (code.math("fabs", weight - work.weights[i]) > STEADY * weight))
+        work.weights[i] = weight
+    return ~changed.get()
 
 
 def _limited(work: Work, i: Value) -> Value:

@@ -164,12 +164,12 @@ def _newton(work: Work) -> None:
         work.z[a] = 0.0
         work.sides[a] = 0.0
     tries, before, share = code.variable(INT, 0), code.variable(REAL, math.inf), code.variable(REAL, 1.0)
-    settled, redundant = code.variable(BOOL, False), code.variable(BOOL, False)
+    settled, redundant, steady = (code.variable(BOOL, False) for _ in range(3))
     sticks = first_weights(work)
     with code.forever():
         limited, turned, reach = write_slip_equations(work)
         limited = limited | (work.carried.count.get() > 0)
-        shared = ~redundant.get() | (tries.get() >= PASSES)
+        shared = ~redundant.get() | steady.get() | (tries.get() >= PASSES)
         settled.set((tries.get() > 0) & ~turned & shared)
         code.leave(settled.get())
         solve_for_slipping(work)
@@ -177,11 +177,11 @@ def _newton(work: Work) -> None:
         with code.when(~limited):
             _solve_symmetric(work, sticks)
         with code.when(limited):
-            _solve_other(work, tries.get(), sticks, redundant)
+            _solve_other(work, tries.get(), sticks, (redundant, steady))
         change, largest = _accept(work, share.get())
         tries.set(tries.get() + 1)
         rounding = (change <= _NEAR * largest) | (change <= _ROUNDING * reach)
-        shared = ~redundant.get() | (tries.get() >= PASSES)
+        shared = ~redundant.get() | steady.get() | (tries.get() >= PASSES)
         settled.set(
             ~limited | (shared & (change <= _CHANGE * largest)) | (shared & rounding & (change >= before.get()))
         )
@@ -192,16 +192,18 @@ def _newton(work: Work) -> None:
         work.z[a] = math.nan
 
 
-def _solve_other(work: Work, tries: Value, sticks: Value, redundant: Variable) -> None:
-    """Held rows where friction follows a reaction: independent, or shared by weights that become better each time."""
-    code, rest = work.code, work.active.get() - work.sliding.get()
+def _solve_other(work: Work, tries: Value, sticks: Value, found: tuple[Variable, Variable]) -> None:
+    """Held rows where friction follows a reaction: independent, or shared by weights that become better each time until
+    they stay.
+    """
+    code, rest, (redundant, steady) = work.code, work.active.get() - work.sliding.get(), found
     with code.when(~solve_regular(work.held, rest)):
         redundant.set(sticks)
-        with code.when((tries > 0) & (tries < PASSES) & sticks):
-            next_weights(work)
+        with code.when((tries > 0) & (tries < PASSES) & sticks & ~steady.get()):
+            steady.set(next_weights(work))
         solve_least(work.held, work.weights, rest)
         if work.sizes.purpose == "driven":
-            with code.when(~sticks | (tries >= PASSES - 1)):
+            with code.when(~sticks | steady.get() | (tries >= PASSES - 1)):
                 _held_equations(work, lambda row: work.law(row, "offset"))
                 add_torn(work.held, work.weights, rest)
 
@@ -224,7 +226,7 @@ def _solve_symmetric(work: Work, sticks: Value) -> None:
         passes = code.select(sticks, Value(code, str(more), INT), 0)
         with code.loop(passes):
             _accept(work, Value(code, "1.0", REAL))
-            next_weights(work)
+            code.leave(next_weights(work))
             solve_shared(work.held, work.weights, rank, rest)
         refine(work.held, rank, rest)
         if work.sizes.purpose == "driven":

@@ -34,6 +34,7 @@ from kompono.translate.program import LawUnit
 PLANAR = 2  # the kind of units that slip in a plane
 STEPS = 2.0  # the finest, in which friction at its limit changes slip by the speed below which its direction leans
 SPAN = 0.128  # [s]: pieces of a step h are never shorter than h^2 / SPAN
+PART = 0.01  # of a step, nor than 1 us, if that is less
 SHARE = 0.25  # of the time in which the speed of slip changes by itself
 GROWS = 1.25  # a piece over the one before
 _FAR = 1e3  # [s]
@@ -44,8 +45,8 @@ PATIENT = 2000.0  # pieces shorter than the finest, without an event
 
 
 def finest(step: float) -> float:
-    """The shortest pieces [s] into which a step [s] is divided."""
-    return min(step, max(step * step / SPAN, BRIEF))
+    """The shortest pieces [s] into which a step [s] is divided; 0: one that its method chooses."""
+    return min(step, max(step * step / SPAN, min(BRIEF, PART * step))) if step else BRIEF
 
 
 def divides(machine: Machine) -> bool:

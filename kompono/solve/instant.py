@@ -30,12 +30,13 @@ from kompono.compile.law_bounds import (
 )
 from kompono.compile.slow_slip import finest
 from kompono.solve.law_looks import Column, LawLooks
-from kompono.solve.laws.alone import impulse_alone, mode_alone, turned
+from kompono.solve.laws.alone import impulse_alone, mode_alone
 from kompono.solve.laws.impact import impact
 from kompono.solve.laws.leaning import leaning_below
 from kompono.solve.laws.select import select
 from kompono.solve.laws.straight import unmarked
 from kompono.solve.laws.tied import tied_units
+from kompono.solve.laws.turned import turning
 from kompono.solve.laws.units import Kind, LawProblem, LawsInPlay, NoForcesFit, SolvedUnit, UnitChoice, UnitMode
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class Instant:
         self, settler: Settler, time: float, state: np.ndarray, inputs: np.ndarray, parameters: np.ndarray, step: float
     ) -> None:
         self.settler, self.time, self.state, self.inputs, self.parameters = settler, time, state, inputs, parameters
-        self.step = min(step or BRIEF, settler.now.leaning.times * finest(step or BRIEF))
+        self.step = min(step or BRIEF, settler.now.leaning.times * finest(step))
         self.units, self.table = settler.units, settler.table
         self._looks = LawLooks(settler, time, inputs, parameters)
         self.asked: list[int] = []  # units of the last small problem
@@ -64,7 +65,7 @@ class Instant:
         self.view = self._looks.first(state)
         self._modes, self.straight = unmarked(settler.states.modes(state), self.table)  # all of them, as they change
         self.before = self.modes()  # the first of each unit
-        self._modes_before = self._modes.copy()
+        self.modes_before = self._modes.copy()
         self.touching, self._struck, self.turned = self._touching(), False, set[int]()
 
     def modes(self) -> np.ndarray:
@@ -189,7 +190,7 @@ class Instant:
     def choose(self, fired: Sequence[int]) -> list[tuple[int, int]]:
         """Choose modes that fit and bring to rest what holds. What happened, by unit."""
         table, parted, self.tied = self.table, np.zeros(len(self.units), dtype=bool), []
-        self.turned = set() if self._struck else {k for k in fired if self._turns(k)}
+        self.turned = set() if self._struck else turning(self, fired)
         opening = np.flatnonzero(table.gap & (self.view.rate[table.row] > RESTING))
         parted[[k for k in opening.tolist() if self._parts(k)]] = True
         while True:
@@ -288,15 +289,6 @@ class Instant:
         unit, before = self.units[number], self.before[number]
         return bool(before > 0) if unit.kind == Kind.ONE_SIDED else bool(before == 0 and self._acted(number))
 
-    def _turns(self, number: int) -> bool:
-        """Whether slip on a line has just turned round, see `turned`."""
-        unit, numbers = self.units[number], self.view.numbers[number]
-        if unit.kind != Kind.DRY or self._speed(number) <= SLOW:
-            return False
-        force = numbers[0] * np.linalg.norm(self.view.measures[unit.first : unit.first + unit.count]) + numbers[2]
-        row, acts = unit.row, self._mobility(number) * float(force)
-        return turned(float(self.view.rate[row]), float(self.before[number]), abs(float(self.view.w[row])) + acts)
-
     def _speed(self, number: int) -> float:
         """How fast friction slips [m/s, rad/s]."""
         return 0.0 if number in self.turned else float(np.linalg.norm(self.view.rate[self.rows(number)]))
@@ -365,8 +357,9 @@ class Instant:
         """
         turned, planar, places = np.zeros(len(self.units), dtype=bool), self.table.planar, self.table.direction
         if planar.size:
-            row, against = self.table.row[planar], (self._modes_before[places] * self._modes[places]).sum(axis=1) < 0
-            turned[planar] = against & (np.hypot(self.view.rate[row], self.view.rate[row + 1]) <= SLOW)
+            row, against = self.table.row[planar], (self.modes_before[places] * self._modes[places]).sum(axis=1) < 0
+            slow = np.hypot(self.view.rate[row], self.view.rate[row + 1]) <= SLOW
+            turned[planar] = against & (slow | np.isin(planar, list(self.turned)))
         return turned
 
     def jam(self, found: NoForcesFit) -> str:

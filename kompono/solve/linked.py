@@ -142,21 +142,25 @@ class Linking:
         return self._gives(self._table(row[0], row[None, 1:end], row[end:], self._model(parameters[None])))[0]
 
     def _gives(self, table: LinkTable) -> np.ndarray:
-        """How far conditions (runs, rows) may be off: angles by so much, lengths by a part of the longest lever of the
-        run. What is soft by a user's wish, or bears by its damping alone, may give way.
+        """How far conditions (runs, rows) may be off, in their own units: angles by so much, lengths by a part of the
+        longest lever of the run. What is soft by a user's wish, or bears by its damping alone, may give way.
         """
-        sizes = [size for _, size in table.groups]
-        lever, lengths = np.zeros((len(table.weights), 1)), np.zeros((len(table.weights), sum(sizes)), dtype=bool)
+        sizes, runs = [size for _, size in table.groups], len(table.weights)
+        lever, lengths = np.zeros((runs, 1)), np.zeros((runs, sum(sizes)), dtype=bool)
+        least, most = np.full((2, runs, sum(sizes)), np.inf), np.zeros((2, runs, sum(sizes)))
         for first, _, block in table.blocks:
-            along, about = (np.linalg.norm(part, axis=2) for part in np.split(block, 2, axis=2))
+            norms = np.array([np.linalg.norm(part, axis=2) for part in np.split(block, 2, axis=2)])
+            (along, about), here = norms, slice(first, first + block.shape[1])
             moves = along > 1e-9 * about
-            lengths[:, first : first + along.shape[1]] |= moves
+            lengths[:, here] |= moves
             reach = np.where(moves, about / np.where(moves, along, 1.0), 0.0)
             lever = np.maximum(lever, reach.max(axis=1, initial=0.0, keepdims=True))
+            least[:, :, here] = np.minimum(least[:, :, here], np.where(norms > 0.0, norms, np.inf))
+            most[:, :, here] = np.maximum(most[:, :, here], norms)
         found = np.where(lengths, np.where(lever > 0, GIVES * lever, np.inf), GIVES)
+        unit = np.minimum(np.maximum(least, 1.0), np.where(most > 0.0, most, 1.0))  # 1 m or rad on some body, or all's
         given = np.repeat(given_by_group(table, self.given[0], NAMES[0]), sizes)
-        found[:, self.engine.slips() | ~np.isnan(given)] = np.inf
-        return found
+        return np.where(self.engine.slips() | ~np.isnan(given), np.inf, found * np.where(lengths, *unit))
 
     def _complaint(
         self, table: LinkTable, strength: tuple[np.ndarray, np.ndarray], found: FastestMode, step: float

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import casadi as ca
 import numpy as np
 import pytest
 
-from kompono import Body, Ground, Parameter, RunWarning, Subsystem, simulate, simulate_many, time
-from kompono.library import Drive, Prismatic, Revolute, solids
+from kompono import Body, Constraint, Ground, Parameter, RunWarning, Subsystem, simulate, simulate_many, time
+from kompono.library import Drive, Gravity, Prismatic, Revolute, Spherical, solids
 from kompono.many import start
 
 OPTIONS = {"until": 0.6, "step": 2e-4, "every": 5, "engine": "discrete"}
@@ -75,3 +78,33 @@ def test_before_it_locks_nothing_is_said_nor_where_links_are_soft_by_wish() -> N
     soft = simulate(Toggle(), **OPTIONS, stiffness={"knee": (1e5, 1e3)})
     assert soft.status.ok
     assert soft["drift.position"].max() > 0.05
+
+
+class OnSphere(Constraint):
+    """The second origin stays 0.5 m away from the first; `scale` 1000 writes that in millimetres."""
+
+    def __init__(self, first: Any, second: Any, *, scale: float) -> None:
+        super().__init__(first, second)
+        self.scale = scale
+
+    def conditions(self, pose: Any) -> list[Any]:
+        return [self.scale * (ca.sumsqr(pose.position) - 0.25)]
+
+
+class Marble(Subsystem):
+    """A marble in a bowl, and a rod that hangs on it."""
+
+    def __init__(self, scale: float) -> None:
+        self.bowl, self.gravity = Ground(), Gravity()
+        self.marble = Body(solids.sphere(mass=1, radius=0.01), start_position=(0.3, 0, -0.4))
+        self.rod = Body(solids.rod(mass=1, length=0.2, radius=0.01))
+        self.hinge = Spherical(self.marble, self.rod.at(0, 0, 0.1))
+        self.contact = OnSphere(self.bowl, self.marble, scale=scale)
+
+
+@pytest.mark.filterwarnings("error::kompono.errors.RunWarning")
+@pytest.mark.parametrize("scale", [1.0, 1e3, 1e6])
+def test_conditions_may_be_written_in_any_unit(scale: float) -> None:
+    result = simulate(Marble(scale), until=0.2, step=2e-4, every=5, engine="discrete")
+    assert result.status.ok
+    assert result["drift.position"].max() < 1e-3 * scale

@@ -9,8 +9,6 @@ from __future__ import annotations
 from kompono.compile.law_bounds import NEAR, ROUNDING
 from kompono.solve.laws.units import Kind, UnitMode
 
-LOCATED = 1e-11  # [s], a few times what events are located to
-
 
 def mode_alone(
     kind: int, a: float, b: float, limits: tuple[float, float], way: float, left: bool
@@ -38,10 +36,3 @@ def mode_alone(
 def impulse_alone(a: float, speed: float, restitution: float) -> float:
     """What turns the speed of a closing gap round: all laws agree where there is no friction."""
     return -(1.0 + restitution) * speed / a
-
-
-def turned(slip: float, way: float, changes: float) -> bool:
-    """Whether slip is against the way it had, by no more than it `changes` while an event is located: of a light thing
-    that is not slow.
-    """
-    return way * slip < 0.0 and abs(slip) <= LOCATED * changes

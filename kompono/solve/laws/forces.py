@@ -14,7 +14,7 @@ import numpy as np
 
 from kompono.solve.laws.pseudo import shared_inverse
 from kompono.solve.laws.shares import PASSES as SHARINGS
-from kompono.solve.laws.shares import first_weights, next_weights
+from kompono.solve.laws.shares import are_steady, first_weights, next_weights
 from kompono.solve.laws.torn import TURNS, torn_forces
 from kompono.solve.laws.units import LawProblem, Layout, SolvedUnit, UnitChoice, UnitMode, layout
 
@@ -27,6 +27,7 @@ NOTHING = 1e-15  # of the terms of a reaction: less is rounding and has no direc
 NEGLIGIBLE = 1e-13  # of the most mobile row of all: its motion is compared as it is
 TURNLESS = 1e-10  # of the largest effect of turns: combinations of turns that change less change nothing
 TURN = 0.7  # rad a direction turns in one pass, at most
+IDLE = 1e-9  # of what friction moves if nothing else holds: less is rounding
 
 
 @dataclass
@@ -199,16 +200,19 @@ def solve(
         normals = {unit: _normal(system, unit, guess) for unit in bent}
     turning = [unit for unit in turning if state.modes[unit] == SLIDES]
     weights, sticks = first_weights(system, state)
-    z, redundant = np.zeros(system.size), False
+    z, redundant, steady, change = np.zeros(system.size), False, False, 0.0
     for made in range(max(passes, SHARINGS)):
-        if redundant and 0 < made < SHARINGS:
-            weights = next_weights(system, state, z)
+        if made >= passes and (steady or not redundant):
+            break
+        if redundant and 0 < made < SHARINGS and not steady:
+            last, weights = weights, next_weights(system, state, z)
+            steady = are_steady(last, weights)
         reduced = reduce(system, state, sliding, normals, weights)
         found, redundant = reduced.offset(), reduced.redundant and sticks
         z = found if made < HASTE or turning else (z + found) / 2
         change = _turned(reduced, state, turning, z) if turning else 0.0
         change = max(change, _pointed(system, bent, normals, found))
-        if change <= STILL and (not redundant or made >= SHARINGS - 1):
+        if change <= STILL and (not redundant or steady or made >= SHARINGS - 1):
             return _torn(reduced, state, sliding, normals, found), True
         if z is not found:
             _pointed(system, bent, normals, z)
@@ -256,7 +260,7 @@ def _turned(reduced: Reduced, state: UnitStates, turning: Sequence[int], z: np.n
     system, count = reduced.system, len(turning)
     w = system.b + system.A @ z
     across, loads = np.zeros((count, system.size)), np.zeros((system.size, count))
-    along = np.empty(count)
+    along, alone = np.empty(count), np.empty(count)
     for k, unit in enumerate(turning):
         rows = list(system.layout.rows[unit])
         x, y = state.ways[unit]
@@ -264,8 +268,11 @@ def _turned(reduced: Reduced, state: UnitStates, turning: Sequence[int], z: np.n
         force = -(x * z[rows[0]] + y * z[rows[1]])
         loads[rows, k] = y * force, -x * force
         along[k] = max(x * w[rows[0]] + y * w[rows[1]], 0.0)
+        alone[k] = abs(force) * max(system.A[row, row] for row in rows)
     slope = across @ (system.A @ reduced.spread(loads)) - np.diag(along)
     missing = across @ w
+    kept = np.abs(slope).max(axis=1) <= IDLE * alone  # by others that hold: it neither moves nor turns
+    slope[kept], missing[kept] = 0.0, 0.0
     noise = 1e-15 * np.abs(across) @ (np.abs(system.b) + np.abs(system.A) @ np.abs(z))
     step = np.where(np.abs(missing) > noise, -_least(slope, missing), 0.0)
     for unit, angle in zip(turning, np.clip(step, -TURN, TURN), strict=True):

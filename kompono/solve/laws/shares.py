@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from kompono.compile.law_shares import FIRM, LEAST, PASSES
+from kompono.compile.law_shares import FIRM, LEAST, PASSES, STEADY
 from kompono.solve.laws.units import Kind, UnitMode
 
-__all__ = ["PASSES", "first_weights", "next_weights"]
+__all__ = ["PASSES", "are_steady", "first_weights", "next_weights"]
 
 
 def first_weights(system: Any, state: Any) -> tuple[np.ndarray, bool]:
@@ -34,6 +34,11 @@ def next_weights(system: Any, state: Any, z: np.ndarray) -> np.ndarray:
         rows = list(system.layout.rows[unit])
         weights[rows] = np.maximum(own[rows], LEAST * most[rows])
     return weights
+
+
+def are_steady(old: np.ndarray, new: np.ndarray) -> bool:
+    """Whether weights are what they were."""
+    return bool(np.all(np.abs(new - old) <= STEADY * new))
 
 
 def _sticking(system: Any, state: Any) -> list[int]:
