@@ -75,3 +75,10 @@ def test_before_it_locks_nothing_is_said_nor_where_links_are_soft_by_wish() -> N
     soft = simulate(Toggle(), **OPTIONS, stiffness={"knee": (1e5, 1e3)})
     assert soft.status.ok
     assert soft["drift.position"].max() > 0.05
+
+
+@pytest.mark.filterwarnings("ignore::kompono.errors.ModelWarning")
+def test_a_run_that_goes_on_gives_way_as_well() -> None:
+    begun = simulate(Toggle(0.05), **OPTIONS | {"until": 0.3}).check()
+    with pytest.warns(RunWarning, match="links give way"):
+        assert not simulate(Toggle(0.05), **OPTIONS, start=begun).status.ok
