@@ -108,3 +108,10 @@ def test_conditions_may_be_written_in_any_unit(scale: float) -> None:
     result = simulate(Marble(scale), until=0.2, step=2e-4, every=5, engine="discrete")
     assert result.status.ok
     assert result["drift.position"].max() < 1e-3 * scale
+
+
+@pytest.mark.filterwarnings("ignore::kompono.errors.ModelWarning")
+def test_a_run_that_goes_on_gives_way_as_well() -> None:
+    begun = simulate(Toggle(0.05), **OPTIONS | {"until": 0.3}).check()
+    with pytest.warns(RunWarning, match="links give way"):
+        assert not simulate(Toggle(0.05), **OPTIONS, start=begun).status.ok
