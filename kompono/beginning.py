@@ -62,6 +62,11 @@ class FreshBegin:
             raise failed[0]
         return states[0], values[0], failed[0].message if failed else ""  # without forces the run ends at once
 
+    def gives(self, state: np.ndarray, parameters: np.ndarray) -> np.ndarray | None:
+        """How far conditions (rows,) may be off on the discrete engine, from the state and all parameters."""
+        links, begin = self.simulation.links, self.settings.begin
+        return links and links.gives_at(np.concatenate([[begin], state, self.feed.at(begin)]), parameters)
+
     def go_on(self, problem: Problem) -> None:
         """What a problem must know of a run before this one: nothing."""
 

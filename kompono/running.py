@@ -59,9 +59,7 @@ def run(simulation: Any, settings: Settings, request: Request, noted: Mapping[st
         for remark in begun.remarks:
             warn(remark, ModelWarning)
         started, values, jam = begun.settled()
-        if simulation.links is not None:
-            row = np.concatenate([[settings.begin], started, feed.at(settings.begin)])
-            outputs = replace(outputs, gives=simulation.links.gives_at(row, values))
+        outputs = replace(outputs, gives=begun.gives(started, values))
         if remark := lost_digits(simulation, settings.begin, begun.state, feed.at(settings.begin), values):
             warn(remark, RunWarning)
         seconds_compile = simulation.prepare(settings.method, outputs.routine, soon=not request.realtime)
