@@ -20,6 +20,7 @@ class Ending(StrEnum):
     STEP_TOO_SMALL = "step too small"  # the error stays above its bound however small the step
     TOO_MANY_EVENTS = "too many events"  # one event causes the next, without end
     OFF_CONSTRAINTS = "off constraints"  # no projection leads back to the conditions
+    UNMET = "unmet"  # an event or a sample switches a condition on where it is not met
     TOO_FAST = "too fast"  # a body turns by more than a radian in one step of the discrete engine
     NO_FORCES = "no forces fit"  # no forces of contact and friction are consistent with the motion (Painleve)
     GUARD_NOT_FINITE = "guard not finite"  # the guard of an event is NaN

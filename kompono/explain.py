@@ -87,6 +87,12 @@ class Explainer:
             where = self._label(gaps)
             reason = "its conditions cannot be kept; drives or constraints contradict, or the position cannot be"
             return Status(False, f"{where}: {reason} reached, from t = {row[0]:.9g} s", float(row[0]), Ending.OPEN)
+        if outcome.ended is Ending.UNMET and not self.kernel.program.opaque:
+            gaps = self._gaps(row[0], row, parameters)
+            if gaps.max(initial=0.0) > OPEN:
+                reason = f"it is switched on where it is {gaps.max():.3g} off; let the guard of its event be that gap"
+                where = self._label(gaps)
+                return Status(False, f"{where}: {reason}, at t = {row[0]:.9g} s", float(row[0]), Ending.UNMET)
         message = outcome.message
         if trace and outcome.ended in TRACED:
             message = self._cause(outcome, row, settings, parameters, records)

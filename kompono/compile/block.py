@@ -44,6 +44,7 @@ class ChunkEnd(IntEnum):
     LONG = 16  # many samples in one step; `Run.advance` goes on unless somebody asks it to end
     STRAIGHT = 17  # slip may be marked as straight; `Run.advance` marks it and goes on, so nobody else sees this
     LOOK = 18  # laws may hold other things together now; `Run.advance` looks and goes on, so nobody else sees this
+    UNMET = 19  # a condition is switched on where it is not met; state and time are those of that instant
     LOG_FULL = 6  # more room for events is needed; `Run.advance` makes it and goes on, so nobody else sees this
 
     @property

@@ -22,7 +22,7 @@ from typing import Protocol
 
 from kompono.compile import dips, kept_steps
 from kompono.compile.block import ChunkEnd
-from kompono.compile.captures import catch
+from kompono.compile.captures import catch, meet
 from kompono.compile.emit import BOOL, INT, REAL, Value, Variable
 from kompono.compile.law_events import begin_anew, look_again, settle
 from kompono.compile.machine import Machine, stop_if_unanswered, tells_off, tells_rates, tells_slopes
@@ -105,14 +105,13 @@ def handle(machine: Machine, time: Value, each: Value, adaptive: bool = False) -
         settled = settle(machine, time, law & ~any_, adaptive)
     with code.when(any_):
         halting, caught = code.variable(BOOL, False), None
-        if machine.program.laws:
-            machine.copy("stage", "state")
+        machine.copy("stage", "state")
         for k in range(first_law):
             if k in machine.program.stops:
                 halting.set(halting.get() | (machine.vector("pending")[k] > 0.0))
             _switch(machine, time, k)
         if not machine.program.laws:
-            machine.project(time, "state")
+            meet(machine, time)
         elif not by_events:
             caught = catch(machine, time)
         if not by_events:

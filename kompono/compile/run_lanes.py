@@ -116,6 +116,6 @@ def one_lane(kernel: Any) -> str:
         return ""
     if program.opaque or program.away:
         return "a model with events and parts elsewhere"
-    if program.catching or any(unit.shifts & 2 for unit in program.laws):
+    if (program.catching and program.laws) or any(unit.shifts & 2 for unit in program.laws):
         return "a model whose samples change what holds"
     return "contact='steps'" if getattr(kernel.settle, "steps", False) else ""

@@ -51,7 +51,7 @@ def _close(machine: Machine, number: int) -> Value:
 
 def tick(machine: Machine, time: Value) -> None:
     """Sample what is due now."""
-    from kompono.compile.captures import catch
+    from kompono.compile.captures import catch, meet
     from kompono.compile.events import arm_laws
     from kompono.compile.law_events import look_again
     from kompono.compile.machine import stop_if_unanswered
@@ -82,6 +82,10 @@ def tick(machine: Machine, time: Value) -> None:
     if any(unit.shifts & 2 for unit in program.laws):
         block.set("shifted", code.select(due.get() > 0, 1, block.shifted))
         machine.fail(due.get() > 0, ChunkEnd.LAWS)
+    elif program.catching and not program.laws:
+        with code.when(due.get() > 0):
+            machine.copy("stage", "state")
+            meet(machine, time)
     elif program.catching:
         caught = code.variable(BOOL, False)
         with code.when(due.get() > 0):

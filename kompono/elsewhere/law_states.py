@@ -17,14 +17,14 @@ class AwayStates(LawStates):
     def ask_modes(self, state: np.ndarray) -> None:
         for session, here, places in self._away(state):
             if places:
-                session.ask_modes(state[here], len(places))
+                session.ask_modes(state[None, here], len(places))
 
     def modes(self, state: np.ndarray) -> np.ndarray:
         engine = self.kernel.engine
         modes = np.zeros(len(engine.near.model.modes))
         modes[engine.modes_here] = state[self.places]
         for session, here, places in self._away(state):
-            modes[places] = session.modes(state[here], len(places))[:, 0]
+            modes[places] = session.modes(state[None, here], len(places))[0, :, 0]
         self.kernel.check_answered(state)
         return modes
 
@@ -33,7 +33,7 @@ class AwayStates(LawStates):
         modes = np.full((len(states), len(engine.near.model.modes)), np.nan)
         modes[:, engine.modes_here] = states[:, self.places]
         for session, here, places in self._away(states[0]) if self.kernel.can_ask(states[:1]) else ():
-            modes[:, places] = session.modes_of_all(states[:, here], len(places))[:, :, 0]
+            modes[:, places] = session.modes(states[:, here], len(places))[:, :, 0]
         return modes
 
     def other_modes(self, modes: np.ndarray, state: np.ndarray) -> np.ndarray:

@@ -144,7 +144,7 @@ class PartSession:
         self.carrier, self.path, self.size, self.lanes = carrier, path, size, lanes
         self._out, self._reply = np.zeros(FRAME), np.zeros(REPLY + HEADER + lanes)
         self.flags = np.zeros(lanes)
-        self._aside, self._modes_of = np.zeros(0), -1.0  # modes that were told, and of which state
+        self._aside, self._modes_of = np.zeros(0), b""  # modes that were told, and of which state
         self._fields = np.zeros(len(desk.FIELDS), dtype=np.int64)
         before = {} if kept is None else kept.fields
         self.index = _enter(self, before.get("index"))
@@ -205,42 +205,29 @@ class PartSession:
         """Have a flag raised if a state is not finite."""
         self._put(Op.CHECK, 0, np.asarray(state, dtype=float))
 
-    def ask_modes(self, state: np.ndarray, count: int) -> None:
-        """Ask for modes of laws at a state by its handle (lanes,), with whatever is asked next."""
-        if self["out_length"] > _POSTED:  # much is asked beside it
+    def ask_modes(self, states: np.ndarray, count: int) -> None:
+        """Ask for modes of laws at states by their handles (n, lanes), with whatever is asked next."""
+        if self["aside"] or self["out_length"] > _POSTED:  # much is asked beside it
             self.sync()
-        self._modes_of = float(state[0])
-        self._aside = np.full(count * self.lanes, np.nan)
-        self._put(Op.MODES, 0, np.asarray(state, dtype=float))
+        self._modes_of, self._aside = states.tobytes(), np.full(len(states) * count * self.lanes, np.nan)
+        for state in states:
+            self._put(Op.MODES, 0, np.asarray(state, dtype=float))
         self["aside_out"] = self._aside.ctypes.data
         self["wanted"] = self["aside"] = len(self._aside)
 
-    def modes(self, state: np.ndarray, count: int) -> np.ndarray:
-        """Modes of laws (count, lanes) at a state by its handle (lanes,); NaN if nobody answers."""
-        if not count:
-            return np.zeros((0, self.lanes))
-        if self._modes_of != state[0]:
-            self.ask_modes(state, count)
-        if self["aside"]:
-            self.sync()
-        self._modes_of = -1.0
-        return self._aside.reshape(count, self.lanes).copy()
-
-    def modes_of_all(self, states: np.ndarray, count: int) -> np.ndarray:
-        """The same of many states by their handles (n, lanes): (n, count, lanes)."""
-        size, found = count * self.lanes, []
-        most = max(min(_TOGETHER // (OPERATION + self.lanes), _TOGETHER // max(size, 1)), 1)
-        for some in np.split(states, range(most, len(states), most)) if count else ():
-            if self["aside"] or self["out_length"] > _POSTED:
+    def modes(self, states: np.ndarray, count: int) -> np.ndarray:
+        """Modes of laws (n, count, lanes) at states by their handles (n, lanes); NaN if nobody answers."""
+        found = np.zeros((len(states), count, self.lanes))
+        most = max(min(_TOGETHER // (OPERATION + self.lanes), _TOGETHER // max(count * self.lanes, 1)), 1)
+        for first in range(0, len(states), most) if count else ():
+            some = states[first : first + most]
+            if self._modes_of != some.tobytes():
+                self.ask_modes(some, count)
+            if self["aside"]:
                 self.sync()
-            self._modes_of, self._aside = -1.0, np.full(len(some) * size, np.nan)
-            for state in some:
-                self._put(Op.MODES, 0, state)
-            self["aside_out"] = self._aside.ctypes.data
-            self["wanted"] = self["aside"] = len(self._aside)
-            self.sync()
-            found.append(self._aside.reshape(len(some), count, self.lanes))
-        return np.concatenate([np.zeros((0, count, self.lanes)), *found])
+            self._modes_of = b""
+            found[first : first + most] = self._aside.reshape(len(some), count, self.lanes)
+        return found
 
     def _post(self, op: int, rows: np.ndarray, kind: int) -> np.ndarray:
         field = "next" if kind == VECTOR else "next_pinned"

@@ -53,6 +53,7 @@ class Trajectory:
     on_lanes: LanesRun | None = None  # the runs of several lanes, if each has events and an end of its own
     fed: np.ndarray | None = None  # inputs (2, n) at its end and a step later
     tied: tuple[float, str] | None = None  # since when [s] forces may be rounding, and why
+    last: np.ndarray | None = None  # (time, state..., inputs...) where it ended, if the last row is before that
 
 
 @dataclass
@@ -364,6 +365,7 @@ def _finish(problem: Problem, settings: Settings, run: Any, recorder: Recorder, 
         run if getattr(run, "on_lanes", False) else None,
         _fed(problem, settings, float(run.time)),
         run.tied,
+        last if ended is Ending.UNMET else None,
     )
 
 

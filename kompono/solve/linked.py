@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 NAMES = ("stiffness", "damping")
 GIVES = 0.03  # of the longest lever, or in rad: what links yield at most
+SHORT = 1e-2  # of the largest radius of gyration: a lever that is as good as none
 LOOKS = 12  # records before a failure that are looked at for its cause
 
 
@@ -143,7 +144,8 @@ class Linking:
 
     def _gives(self, table: LinkTable) -> np.ndarray:
         """How far conditions (runs, rows) may be off, in their own units: angles by so much, lengths by a part of the
-        longest lever of the run. What is soft by a user's wish, or bears by its damping alone, may give way.
+        longest lever of the run, or of the size of its bodies; a lever that is next to nothing is none. What is soft by
+        a user's wish, or bears by its damping alone, may give way.
         """
         sizes, runs = [size for _, size in table.groups], len(table.weights)
         lever, lengths = np.zeros((runs, 1)), np.zeros((runs, sum(sizes)), dtype=bool)
@@ -157,7 +159,9 @@ class Linking:
             lever = np.maximum(lever, reach.max(axis=1, initial=0.0, keepdims=True))
             least[:, :, here] = np.minimum(least[:, :, here], np.where(norms > 0.0, norms, np.inf))
             most[:, :, here] = np.maximum(most[:, :, here], norms)
-        found = np.where(lengths, np.where(lever > 0, GIVES * lever, np.inf), GIVES)
+        size = _sizes(table.weights).max(axis=1, initial=0.0, keepdims=True)
+        lever = np.where(lever > SHORT * size, np.maximum(lever, size), np.inf)
+        found = np.where(lengths, GIVES * lever, GIVES)
         unit = np.minimum(np.maximum(least, 1.0), np.where(most > 0.0, most, 1.0))  # 1 m or rad on some body, or all's
         given = np.repeat(given_by_group(table, self.given[0], NAMES[0]), sizes)
         return np.where(self.engine.slips() | ~np.isnan(given), np.inf, found * np.where(lengths, *unit))
@@ -201,3 +205,9 @@ def _unknown(table: LinkTable, norms: np.ndarray) -> np.ndarray:
             if none.any():
                 result[none, group, group] += np.linalg.eigvalsh(table.weights[none, body])[:, -1]
     return result
+
+
+def _sizes(weights: np.ndarray) -> np.ndarray:
+    """Radii of gyration [m] (runs, bodies), by inverse masses and inertias (runs, bodies, 6, 6), or 0."""
+    along, about = (np.trace(weights[..., k : k + 3, k : k + 3], axis1=-2, axis2=-1) for k in (0, 3))
+    return np.sqrt(np.where(about > 0.0, along / np.where(about > 0.0, about, 1.0), 0.0))

@@ -137,9 +137,10 @@ def conclude(
     To ask where its energy went takes as long as many steps; one of thousands of runs is not asked.
     """
     rows, program = trajectory.rows, kernel.program
+    last = rows[-1] if trajectory.last is None else trajectory.last
     outcome = Outcome(
         rows[:, 0], _chosen(table, outputs.wanted), trajectory.ended, trajectory.message, trajectory.time,
-        None if trajectory.ended.ok else rows[-1], trajectory.statistics, trajectory.cause, fed=trajectory.fed,
+        None if trajectory.ended.ok else last, trajectory.statistics, trajectory.cause, fed=trajectory.fed,
         tied=trajectory.tied,
     )  # fmt: skip
     if trajectory.ended is Ending.NOT_FINITE and program.opaque:

@@ -272,7 +272,7 @@ class Program:
     states: tuple[str, ...] = ()  # names of a model's own continuous states, behind the modes
     rates: tuple[tuple[float, float], ...] = ()  # periods and offsets [s] at which modes are sampled
     sampled: tuple[str, ...] = ()  # of each rate, the first that is sampled so
-    catching: bool = False  # whether samples may switch conditions that are met beside laws
+    catching: bool = False  # whether samples may switch conditions, which are met at once
     ticks: tuple[tuple[int, ...], ...] = ()  # numbers of rates that are due together: routines `tick_<k>`
     controllers: tuple[ControllerUnit, ...] = ()  # what they read is the second output of `tick_<k>`
     groups: tuple[tuple[int, ...], ...] = ()  # places of closed parts, or their handles, whose errors are levels

@@ -280,7 +280,7 @@ def _program(engine: Engine, routines: Routines, channels: Sequence[Channel]) ->
         stops=tuple(k for k, event in enumerate(model.events) if event.stop),
         laws=engine.law_units,
         states=tuple(map(model.path, model.states)),
-        catching=bool(engine.law_rows.units) and samples_catch(model),
+        catching=samples_catch(model),
         **told_samples(model, engine.sample_rates, engine.ticks),
         iterated=tuple(network.bent(model) for network in engine.iterated) if isinstance(engine, TracedEngine) else (),
         coded=model.numbers.coded if model.numbers is not None else {},

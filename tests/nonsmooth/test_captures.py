@@ -17,11 +17,13 @@ from kompono import (
     Output,
     Parameter,
     RunError,
+    RunWarning,
     Subsystem,
     minimize,
     sensitivities,
     simulate,
     simulate_many,
+    time,
 )
 from kompono.library import Contact, DryFriction, EndStops, Gravity, JointEffort, Planar, Prismatic
 
@@ -257,3 +259,55 @@ def test_so_it_does_where_the_event_moves_a_stop_as_well(options: dict[str, Any]
     one, other = (simulate(make(5.0), until=0.9, **options) for make in (Train, Yard))
     assert np.abs(one["part.other.displacement"] - other["part.other.displacement"]).max() < 1e-12
     assert other.statistics["events"] == one.statistics["events"]
+
+
+class Early(Subsystem):
+    """A wagon that rolls towards another one, and a hook that shuts by so much too soon, or when it is sampled."""
+
+    def __init__(self, early: float = 0.0, *, sampled: bool = False, rubs: bool = False) -> None:
+        self.ground = Ground()
+        self.first, self.second = Body(mass=1, inertia=(1, 1, 1)), Body(mass=2, inertia=(1, 1, 1))
+        self.left = Prismatic(self.ground, self.first, axis="x", displacement=-0.5, displacement_rate=1.5)
+        self.right = Prismatic(self.ground, self.second, axis="x")
+        if rubs:
+            self.rubs = DryFriction(self.left, preload=0.1)
+        self.shut = Mode(0.0, every=0.3, offset=0.1) if sampled else Mode(0.0)
+        self.hook = Hook(self.left, self.right, self.shut)
+        if sampled:
+            self.shut.next = 1.0
+        else:
+            self.meet = Event(self.left.displacement - self.right.displacement + early, {self.shut: 1})
+
+
+class Timed(Early):
+    """Its hook shuts when the first wagon would be there, had it begun where it does by itself."""
+
+    def __init__(self, *, rubs: bool) -> None:
+        super().__init__(rubs=rubs)
+        travelled = 1.5 * time - (0.05 * time**2 if rubs else 0.0)
+        self.meet = Event(travelled - 0.5, {self.shut: 1})
+
+
+@pytest.mark.parametrize("options", [{}, {"method": "dopri5"}, {"engine": "absolute"}], ids=str)
+@pytest.mark.parametrize("rubs", [False, True])
+@pytest.mark.parametrize("sampled", [False, True])
+def test_what_is_switched_on_is_met_there(sampled: bool, rubs: bool, options: dict[str, Any]) -> None:
+    """Nothing jumps: the run ends where it was, and says what would not have been met."""
+    with pytest.warns(RunWarning, match=r"hook: it is switched on where it is 0\.\d+ off"):
+        result = simulate(Early(0.0 if sampled else 0.1, sampled=sampled, rubs=rubs), until=0.6, **options)
+    assert result.status.kind == "unmet"
+    assert result.status.time == pytest.approx(0.1 if sampled else 0.4 / 1.5, rel=1e-2)
+    at = -0.35 if sampled else -0.1
+    assert result["left.displacement"][-1] == pytest.approx(at, abs=1e-3)
+    assert result["right.displacement"][-1] == 0.0
+
+
+@pytest.mark.filterwarnings("ignore::kompono.RunWarning")
+@pytest.mark.parametrize("rubs", [False, True])
+def test_so_it_is_of_each_run_of_many(rubs: bool) -> None:
+    starts = np.array([-0.5, -0.6, -0.5])  # the guard knows of the first one alone
+    runs = simulate_many(Timed(rubs=rubs), initial={"left.displacement": starts}, until=0.6, step=1e-3, lanes=2)
+    assert [str(status.kind) for status in runs.status] == ["done", "unmet", "done"]
+    assert runs["left.displacement"][1, -1] == pytest.approx(-0.1, abs=2e-3) or np.isnan(
+        runs["left.displacement"][1, -1]
+    )

@@ -40,6 +40,7 @@ declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
 TROUBLES = {
     ChunkEnd.NOT_FINITE: "a number is not finite any more",
     ChunkEnd.OFF_CONSTRAINTS: "the loops do not close any more",
+    ChunkEnd.UNMET: "a condition is switched on where it is not met",
     ChunkEnd.GUARD_NOT_FINITE: "the guard of an event is not a number",
     ChunkEnd.TOO_MANY_EVENTS: "one event causes the next, without end",
 }
