@@ -24,7 +24,7 @@ from kompono.result.result import record_of
 pytestmark = pytest.mark.filterwarnings("ignore::kompono.RunWarning", "ignore::kompono.ModelWarning")
 GOES_ON = {
     ChunkEnd.ALONE, ChunkEnd.CLOSED, ChunkEnd.OK, ChunkEnd.BUFFER_FULL, ChunkEnd.LOG_FULL, ChunkEnd.LAWS, ChunkEnd.LONG,
-    ChunkEnd.STRAIGHT,
+    ChunkEnd.STRAIGHT, ChunkEnd.LOOK,
 }  # fmt: skip
 
 

@@ -27,7 +27,7 @@ from kompono.library import (
     solids,
 )
 from kompono.starting import closed_start
-from kompono.translate import Translation, tracer, translate
+from kompono.translate import Translation, sharing, translate
 from kompono.translate.declared.sameness import Names, names_of
 from kompono.translate.sharing import SharingTracer
 from kompono.translate.tracer import InlineTracer
@@ -205,7 +205,7 @@ def test_calls_that_are_repeated_are_those_that_would_be_traced(
         return [(program.routines[name].calls, program.routines[name].result) for name in ("derivative", "project")]
 
     repeated = routines()
-    monkeypatch.setattr(tracer, "same_function", lambda _: None)
+    monkeypatch.setattr(sharing, "same_function", lambda _: None)
     assert routines() == repeated
 
 
