@@ -4,8 +4,7 @@ Most machines here run for a moment, so their code is walked or compiled as soon
 compiled well before anything moves, as `KOMPONO_EFFORT=full` does. What only repeats on one more machine what others
 show, and takes long, is named in sweeps.txt, and runs with `KOMPONO_LAWS=1`.
 A test that takes very long says so, `@pytest.mark.takes(60)`, and is not begun when it would end after that.
-Of all tests, files with such ones come first, so that no processor is left alone with one of them at the end. There is
-one worker more than processors: many tests wait for processes they have started.
+Of all tests, files with such ones come first, so that no processor is left alone with one of them at the end.
 """
 
 from __future__ import annotations
@@ -33,11 +32,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "takes(seconds): about how long it takes, for --seconds")
     config.stash[DEADLINE] = time.monotonic() + config.getoption("--seconds")
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers() -> int:
-    return (os.cpu_count() or 1) + 1
 
 
 @pytest.fixture(scope="session", autouse=True)
