@@ -90,9 +90,9 @@ class Explainer:
         if outcome.ended is Ending.UNMET and not self.kernel.program.opaque:
             gaps = self._gaps(row[0], row, parameters)
             if gaps.max(initial=0.0) > OPEN:
-                reason = f"it is switched on where it is {gaps.max():.3g} off; let the guard of its event be that gap"
-                where = self._label(gaps)
-                return Status(False, f"{where}: {reason}, at t = {row[0]:.9g} s", float(row[0]), Ending.UNMET)
+                reason = f"{self._label(gaps)}: it is switched on where it is {gaps.max():.3g} off; switch it on where"
+                reason += " that is nothing (let the guard of an event be that gap)"
+                return Status(False, f"{reason}, at t = {row[0]:.9g} s", float(row[0]), Ending.UNMET)
         message = outcome.message
         if trace and outcome.ended in TRACED:
             message = self._cause(outcome, row, settings, parameters, records)

@@ -27,7 +27,7 @@ _REASONS = {
     "speeds reached (try a smaller step, or method='dopri5')",
     Ending.TOO_FAST: "a body turns by more than a radian in one step; the step is unstable, or too long for the speeds "
     "reached",
-    Ending.UNMET: "a condition is switched on where it is not met; let the guard of its event be what it closes",
+    Ending.UNMET: "a condition is switched on where it is not met; let the guard of an event be its gap",
     Ending.OPEN: "conditions cannot be kept",
     Ending.GROWN: GROWN,
     Ending.NO_ROOM: "memory is full; the rows up to here are kept (record less: every=..., or channels=... for those "
